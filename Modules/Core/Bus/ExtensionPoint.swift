@@ -5,7 +5,7 @@ public struct ExtensionPoint<Value: Sendable>: Sendable {
     /// ID of the point. Contributions belong together if both ID and type are equal.
     public let id: String
 
-    /// Creates a point. Start its ID with the name of your library, as in `sessionmesh.codecs`.
+    /// Creates a point with that name. Start its ID with the name of your library, as in `sessionmesh.codecs`.
     public init(_ id: String) { self.id = id }
 }
 

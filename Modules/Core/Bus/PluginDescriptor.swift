@@ -59,7 +59,7 @@ public struct PluginDescriptor: Hashable, Sendable, Codable {
     /// The payload limits under which this plugin works.
     public let limits: [PayloadLimit]
 
-    /// Creates a description. Requirements, capabilities and limits are empty by default.
+    /// Creates the description of a plugin. Requirements, capabilities and limits are empty by default.
     public init(
         id: PluginID, kind: PluginKind, module: String, version: String, summary: String,
         requires: [PluginID] = [], capabilities: [String] = [], limits: [PayloadLimit] = []

@@ -81,7 +81,7 @@ public struct SessionSource: Hashable, Sendable, Codable {
     /// 32 random bits generated with the store; 0 if the author states none.
     public let incarnation: UInt32
 
-    /// Creates a source. Incarnation 0 stands for an author that states none.
+    /// Creates the source of a peer's incarnation. Incarnation 0 stands for an author that states none.
     public init(peerID: String, incarnation: UInt32 = 0) {
         self.peerID = peerID
         self.incarnation = incarnation

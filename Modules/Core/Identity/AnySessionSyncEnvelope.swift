@@ -4,7 +4,7 @@ public struct AnySessionSyncEnvelope: Sendable {
     public var metadata: SessionSyncMetadata
     private let payload: ErasedPayload
 
-    /// Wraps an envelope. The payload is encoded once a transport has chosen the codec, and errors of encoding are
+    /// Wraps an envelope of any payload. The payload is encoded once a transport has chosen the codec, and errors of encoding are
     /// thrown there. Throws nothing today.
     public init<Payload>(_ envelope: SessionSyncEnvelope<Payload>) throws {
         metadata = envelope.metadata
@@ -53,7 +53,7 @@ public struct AnySessionSyncSnapshot: Sendable {
     public var checkpoint: [UInt8]?
     private let state: ErasedPayload
 
-    /// Wraps a snapshot. The state is encoded once a transport has chosen the codec, and errors of encoding are thrown
+    /// Wraps a snapshot of any state. The state is encoded once a transport has chosen the codec, and errors of encoding are thrown
     /// there. Throws nothing today.
     public init<State>(_ snapshot: SessionSyncSnapshot<State>) throws {
         metadata = snapshot.metadata

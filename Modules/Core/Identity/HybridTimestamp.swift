@@ -12,7 +12,7 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable, Codable {
     /// Creates a timestamp from any number; `isUsable` is true if a clock may follow it.
     @inlinable public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// Creates a timestamp. Milliseconds above 2^48 − 1 (the year 10889) are clamped to that.
+    /// Creates a timestamp from its two parts. Milliseconds above 2^48 − 1 (the year 10889) are clamped to that.
     @inlinable
     public init(milliseconds: UInt64, counter: UInt16 = 0) {
         rawValue = min(milliseconds, Self.millisecondsMax) << 16 | UInt64(counter)

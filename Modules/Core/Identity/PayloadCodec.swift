@@ -31,7 +31,7 @@ public struct PayloadCodecID: Hashable, Sendable, CustomStringConvertible {
     /// The codec's name in tables and messages, such as `compact`.
     public let name: String
 
-    /// Creates an ID. Use numbers from 1 on: 0 stands for no codec, and a ``PayloadCodec`` with it is refused where
+    /// Creates the ID of a codec. Use numbers from 1 on: 0 stands for no codec, and a ``PayloadCodec`` with it is refused where
     /// codecs are collected.
     public init(number: UInt8, name: String) {
         self.number = number

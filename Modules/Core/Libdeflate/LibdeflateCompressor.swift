@@ -11,7 +11,7 @@
     public struct LibdeflateCompressor: BodyDeflating {
         public var name: String { "libdeflate" }
 
-        /// Creates the compressor. The compression policy sets its level.
+        /// Creates a compressor with libdeflate. The compression policy sets its level.
         public init() {}
 
         public func makeDeflater(level: Int) throws(WireError) -> any BodyDeflater {

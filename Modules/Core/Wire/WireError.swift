@@ -52,7 +52,7 @@ public struct WireError: CodedError {
 
     private let storage: Storage
 
-    /// Creates an error. For implementers of codecs.
+    /// Creates an error with its code. For implementers of codecs.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         storage = Storage(code: code, message: message, cause: cause)
     }

@@ -83,7 +83,7 @@ public final class TransportConnection: SessionConnection {
         return state.withLock { $0.logicalClock.tick(wallMilliseconds: wall) }
     }
 
-    /// Notes a stamp. Ignores impossible ones, and follows by at most 65,536 steps a second beyond the ceiling.
+    /// Notes a stamp of a peer. Ignores impossible ones, and follows by at most 65,536 steps a second beyond the ceiling.
     public func observe(_ stamp: HybridTimestamp) {
         let elapsed = clock.elapsed
         state.withLock { $0.logicalClock.observe(stamp, at: elapsed) }

@@ -12,7 +12,7 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
         case envelope, snapshot, request, reachability
         /// The status of a peer: state, vector, confirmed events.
         case state
-        /// Any other text.
+        /// Any other text of the recording.
         case note
     }
 

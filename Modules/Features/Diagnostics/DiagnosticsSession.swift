@@ -36,7 +36,7 @@ public final class DiagnosticsSession: TransportWrapper {
     /// Maximum number of bytes of names and values in the JSON text of one payload. "…" replaces the rest.
     public static let payloadBytesMax = 4_096
 
-    /// The wrapped transport.
+    /// The transport whose traffic is recorded.
     public let wrapped: any SessionSyncTransport
     /// Maximum number of records that are kept. The oldest are dropped first.
     public var recordLimit: Int { log.limit }

@@ -21,7 +21,7 @@ public protocol FileCarrier: AnyObject, Sendable {
     /// - Throws: why the platform refuses the file. Throw `notActivated` if the platform hasn't started yet: a transfer of
     ///   an earlier launch is then offered to it again later.
     func carry(_ file: URL, id: UUID, header: Data) throws(ConnectionError)
-    /// Cancels a transfer. Does nothing if it isn't under way.
+    /// Cancels the transfer of a file. Does nothing if it isn't under way.
     func cancel(_ id: UUID)
     /// The IDs of the transfers that the platform has under way, including those of earlier launches. Empty before it has
     /// started.

@@ -24,7 +24,7 @@ public struct SyncConfiguration: Hashable, Sendable {
     /// Maximum number of bytes of keys and values in one message. A larger value travels in pieces of at most a quarter of it.
     public var messageBytes: Int
 
-    /// Creates a configuration. By default, values up to 64 KiB travel automatically, in messages of 96 KiB.
+    /// Creates a configuration of key sync. By default, values up to 64 KiB travel automatically, in messages of 96 KiB.
     public init(maxAutoSyncSize: Int = 65_536, messageBytes: Int = 98_304) {
         self.maxAutoSyncSize = maxAutoSyncSize
         self.messageBytes = messageBytes

@@ -16,7 +16,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     public let availability: PlatformAvailability
     /// The rule for when the key is sent.
     public let syncPolicy: SyncPolicy
-    /// The priority. If not all keys fit into a message, higher ones are sent first.
+    /// The priority of the key's messages. If not all keys fit into a message, higher ones are sent first.
     public let priority: Int
     /// True if the key stays in this device's store. If `sharesSecured` is also true, it travels over a link that encrypts.
     public let isSecured: Bool

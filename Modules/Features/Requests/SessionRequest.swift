@@ -28,7 +28,7 @@ extension SessionRequest {
 /// A request without an answer. Its handler runs on every lane.
 public protocol FireAndForgetRequest: SessionRequest where Response == VoidResponse {}
 
-/// An empty response.
+/// A response that carries nothing.
 public struct VoidResponse: Codable, Sendable, Hashable {
     /// Creates the answer of a request that returns nothing.
     public init() {}

@@ -17,7 +17,7 @@ public struct EphemeralKey<Value: Codable & Sendable>: Hashable, Sendable {
     /// The name, 1 to 128 bytes of UTF-8. A value that another type wrote under this name isn't shown.
     public let name: String
 
-    /// Creates a key. Its name must be the same on every device. A key with this name and another type can't read its
+    /// Creates a key with that name. Its name must be the same on every device. A key with this name and another type can't read its
     /// values.
     public init(_ name: String) { self.name = name }
 }

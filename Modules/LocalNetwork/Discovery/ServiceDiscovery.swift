@@ -61,7 +61,7 @@ public struct ServiceAnnouncement: Hashable, Sendable {
     /// The keys and values of the TXT record, at most 1,300 bytes together (RFC 6763 section 6.2).
     public var attributes: [ServiceAttribute]
 
-    /// Creates an announcement.
+    /// Creates an announcement of a service.
     public init(instance: String, port: UInt16, attributes: [ServiceAttribute] = []) {
         self.instance = instance
         self.port = port
@@ -113,7 +113,7 @@ public struct FoundService: Hashable, Sendable {
 
 /// An address at which a service can be reached.
 public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The IP address.
+    /// The IP address as text.
     public var ip: IPAddress
     /// The number of the network interface on which the address was heard. A link-local address is reachable only
     /// through it.

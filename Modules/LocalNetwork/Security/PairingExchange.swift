@@ -105,7 +105,7 @@
     }
 
     extension PairingExchange {
-        /// Starts the exchange. Call it once on each side.
+        /// Starts the exchange with the first message. Call it once on each side.
         /// - Throws: `samePeer`, `over`, or `outOfOrder` on a second call.
         public mutating func begin() throws(PairingError) -> [PairingStep] {
             guard stage == .fresh else { throw fail(stage == .ended ? .over : .outOfOrder) }

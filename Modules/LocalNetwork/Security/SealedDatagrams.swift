@@ -25,9 +25,9 @@
         /// without fragmentation.
         public static let plaintextBytesMax = 65_507 - overhead
 
-        /// The sending half.
+        /// The half that seals datagrams to send.
         public var sealer: DatagramSealer
-        /// The receiving half.
+        /// The half that opens received datagrams.
         public var opener: DatagramOpener
 
         init(sealer: consuming DatagramSealer, opener: consuming DatagramOpener) {

@@ -52,7 +52,7 @@
             try decide(report, isLost: true)
         }
 
-        /// Drops a report. The peer stays trusted, and the reporter's statement doesn't count again.
+        /// Drops a report of a lost peer. The peer stays trusted, and the reporter's statement doesn't count again.
         ///
         /// - Returns: False if the report no longer waits.
         /// - Throws: `SecurityError`, like `init(file:)`. The report still waits then.

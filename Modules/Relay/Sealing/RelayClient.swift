@@ -65,7 +65,7 @@
         /// The time in seconds after which the relay drops the message; nil for never.
         public var expirySeconds: UInt32?
 
-        /// Creates a message. By default it is acknowledged, isn't retained and never expires.
+        /// Creates a message for the relay. By default it is acknowledged, isn't retained and never expires.
         public init(
             topic: String, bytes: [UInt8], isAcknowledged: Bool = true, isRetained: Bool = false,
             expirySeconds: UInt32? = nil

@@ -17,7 +17,7 @@
         public let link: RelayLink
         private let revocations: RevocationCarrier
 
-        /// Creates a transport. The local peer's ID is that of the configured identity.
+        /// Creates a transport over a relay. The local peer's ID is that of the configured identity.
         /// - Parameters:
         ///   - configuration: An `MQTTLinkConfiguration`, a `GatewayLinkConfiguration` or your own.
         ///   - store: Keeps unacknowledged messages; nil keeps them in memory.

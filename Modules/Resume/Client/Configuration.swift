@@ -21,7 +21,7 @@ extension SessionCoordinator {
         /// The rule for when an event counts as processed, so that a resume doesn't bring it again.
         public var acknowledgement: Acknowledgement
 
-        /// Creates a configuration. The defaults are those of the reference implementation.
+        /// Creates a configuration of the client. The defaults are those of the reference implementation.
         public init(
             defaultHeartbeatInterval: TimeInterval = 30, autoHeartbeat: Bool = true, heartbeatJitter: Double = 0.1,
             missedAckLimit: Int = 2, replayTimeout: TimeInterval = 10, handshakeTimeout: TimeInterval = 30,
@@ -40,9 +40,9 @@ extension SessionCoordinator {
 
     /// The meaning of the sequence numbers of a session's events.
     public enum Sequencing: String, Hashable, Sendable {
-        /// Numbers increase. A skipped number means nothing.
+        /// Numbers increase, possibly with gaps. A skipped number means nothing.
         case monotonic
-        /// Numbers are consecutive. A skipped number means that an event is missing.
+        /// Numbers are consecutive, without gaps. A skipped number means that an event is missing.
         case contiguous
     }
 

@@ -95,7 +95,7 @@ public struct GatewayCore: Sendable {
         detach(key, connection.session, connection.stream)
     }
 
-    /// Handles timeouts. Call it about once a second.
+    /// Handles the timeouts that are due. Call it about once a second.
     public mutating func tick(_ now: Duration) {
         for entry in dueTimes.take(now) where connections[entry.key]?.watchedUntil == entry.due {
             connections[entry.key]?.watchedUntil = nil

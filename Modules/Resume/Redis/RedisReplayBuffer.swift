@@ -143,7 +143,7 @@
             return try ReplayScript.values(try await parts.commands.ask(.values(names, stream: stream))) ?? [:]
         }
 
-        /// Returns at once. The bytes, at most 64 KiB, are dropped if Redis can't be reached, or if 1024 packets or 4 MiB
+        /// Queues the bytes and returns at once. The bytes, at most 64 KiB, are dropped if Redis can't be reached, or if 1024 packets or 4 MiB
         /// already wait.
         public func pass(_ bytes: [UInt8], to stream: String) async throws { parts.commands.pass(bytes, to: stream) }
 

@@ -24,7 +24,7 @@
         /// The time after which an unused stream is removed. It gets a new epoch when it is next used.
         public var idle: Duration
 
-        /// Creates settings. The defaults are safe with any persistence and any replication.
+        /// Creates settings for a Redis store. The defaults are safe with any persistence and any replication.
         public init(
             prefix: String = "mesh", limits: ReplayLimits = ReplayLimits(), restart: Restart = .newEpoch,
             timeout: Duration = .seconds(2), idle: Duration = .seconds(86400)

@@ -31,7 +31,7 @@ public protocol SessionStore: Sendable {
     /// Returns entries from a position on, in order: as many as fit into `maxBytes`, but at least one if there is one. A
     /// position before the first entry counts as the first.
     func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry]
-    /// Closes the store. Everything committed stays. May be called more than once.
+    /// Closes the store for good. Everything committed stays. May be called more than once.
     func close()
 }
 
@@ -62,7 +62,7 @@ public struct StoreEntry: Hashable, Sendable {
     /// The bytes that were appended.
     public var bytes: [UInt8]
 
-    /// Creates an entry. A store checks it at the commit.
+    /// Creates an entry of a journal. A store checks it at the commit.
     public init(position: UInt64, bytes: [UInt8]) {
         self.position = position
         self.bytes = bytes

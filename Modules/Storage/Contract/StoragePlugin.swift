@@ -29,7 +29,7 @@ public struct StoreFactory: Sendable {
     /// The store may have a higher durability than requested, or a lower one if it can't provide that.
     public let open: @Sendable (_ folder: String, _ durability: StoreDurability) throws -> any SessionStore
 
-    /// Creates a factory. `open` is called off the main thread with an existing folder, and throws ``StorageError``.
+    /// Creates a factory from a closure. `open` is called off the main thread with an existing folder, and throws ``StorageError``.
     public init(
         open: @escaping @Sendable (_ folder: String, _ durability: StoreDurability) throws -> any SessionStore
     ) { self.open = open }

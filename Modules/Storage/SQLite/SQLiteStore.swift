@@ -26,7 +26,7 @@
     public final class SQLiteStore: SessionStore {
         /// A rule for when a commit waits for the disk.
         public enum Sync: Hashable, Sendable {
-            /// At every commit. Commits survive a loss of power (`StoreDurability.machine`).
+            /// Syncs at every commit. Commits survive a loss of power (`StoreDurability.machine`).
             case full
             /// Only when the log is merged into the file. Commits survive the end of the process. After a loss of power, the
             /// store is consistent but may lack its latest commits (`StoreDurability.process`).

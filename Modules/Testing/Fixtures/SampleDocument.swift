@@ -73,7 +73,7 @@ extension SampleDocument {
         }
     }
 
-    /// An ordered article.
+    /// An article with its quantity.
     public struct Line: Codable, Hashable, Sendable {
         /// The article's number.
         package var article: String

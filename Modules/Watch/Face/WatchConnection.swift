@@ -127,7 +127,7 @@ public final class WatchConnection: NSObject {
         channel.start()
     }
 
-    /// Closes the connection. The session's last connection also ends the streams and pending requests, and closes its
+    /// Closes the connection for good. The session's last connection also ends the streams and pending requests, and closes its
     /// store file. The session itself stays active. Once the connection is released, the session's delegate is the
     /// app's own again.
     public func close() async {

@@ -55,7 +55,7 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         return writer.array()
     }
 
-    /// Appends one frame. If this throws, the writer's earlier bytes stay unchanged.
+    /// Appends the bytes of one frame. If this throws, the writer's earlier bytes stay unchanged.
     ///
     /// - Parameter mark: Allowed for envelopes and snapshots only.
     /// - Throws: `SessionSyncError.payloadEncodingFailed`; `WireError` with `oversized` or `compressionFailed`, and with

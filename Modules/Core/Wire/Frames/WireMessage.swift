@@ -35,7 +35,7 @@ public struct WireHello: Hashable, Sendable {
     /// Optional parts of the protocol that the peer offers. Older versions offer none.
     package var abilities: WireAbilities = []
 
-    /// Creates a hello. The defaults are the versions of this library.
+    /// Creates the hello of a connection. The defaults are the versions of this library.
     public init(
         peer: SessionPeer, frameVersions: ClosedRange<UInt8> = WireHello.supportedFrameVersions,
         protocolVersion: Int = SessionSyncProtocol.currentVersion, codecs: [UInt8] = [], dictionaries: [UInt32] = []
@@ -99,12 +99,12 @@ public struct WireGoodbye: Hashable, Sendable {
         public static let displaced = Reason(rawValue: 4)
     }
 
-    /// The reason. Unknown reasons of later versions are kept.
+    /// The reason for closing the connection. Unknown reasons of later versions are kept.
     public var reason: Reason
     /// Text about the reason, for logs. A writer cuts it to 1024 bytes.
     public var detail: String
 
-    /// Creates a goodbye.
+    /// Creates a goodbye with its reason.
     public init(_ reason: Reason, detail: String = "") {
         self.reason = reason
         self.detail = detail

@@ -5,7 +5,7 @@ public import MeshEngine
 public struct SessionIntent<Intent: Codable & Sendable, Answer: Codable & Sendable>: Codable, Sendable, Identifiable {
     /// The ID of the event that asked.
     public let id: UUID
-    /// The requested work.
+    /// The work that was requested.
     public let intent: Intent
     /// The peer that asked.
     public let asker: String
@@ -71,7 +71,7 @@ extension SessionIntentOutcome: Hashable where Answer: Hashable {}
 public enum SessionIntentStep<Intent: Codable & Sendable, Answer: Codable & Sendable>: Codable, Sendable {
     /// Makes the event's source the owner, if `term` follows the current one at the event's place in the order.
     case takeOver(term: UInt64)
-    /// Asks that device. The event's ID becomes the intent's.
+    /// Asks that device to do the work. The event's ID becomes the intent's.
     case ask(Intent, of: SessionSource, lapsesAt: Date)
     /// The designated device begins the work.
     case begin(id: UUID)

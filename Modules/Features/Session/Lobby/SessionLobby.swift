@@ -42,7 +42,7 @@ where
     public typealias Opening =
         @MainActor (_ sessionID: UUID, _ configure: (inout Configuration) -> Void) async throws -> Session
 
-    /// The feature. A transport carries one lobby per feature.
+    /// The feature whose sessions it leads. A transport carries one lobby per feature.
     @ObservationIgnored public let featureID: String
     /// The name of this device that other devices see.
     @ObservationIgnored public let name: String
@@ -178,7 +178,7 @@ where
     /// Waits until this device has moved to the session of its invitation.
     public func settled() async { await following?.value }
 
-    /// Closes the session. Waits at most `closeTimeout` for the others to get its events. The transport stays open.
+    /// Closes the session of this lobby. Waits at most `closeTimeout` for the others to get its events. The transport stays open.
     public func stop() async {
         listeners.cancel()
         startTimer.cancel()
@@ -232,7 +232,7 @@ public struct SessionSighting<State: Sendable>: Sendable {
 public enum SessionLobbyChange: Hashable, Sendable {
     /// A device has appeared, disappeared, or joined a session.
     case devices
-    /// `observed` has changed.
+    /// The state that `observed` shows has changed.
     case sighted
     /// This device has opened a session, joined one, or begun to watch one.
     case opened, joined, watching

@@ -12,7 +12,7 @@ public struct NetworkDoctor: Sendable {
         case fine
         /// Discovery works in part, or may not work.
         case warning
-        /// Discovery doesn't work.
+        /// Discovery doesn't work on this network.
         case blocked
     }
 
@@ -43,7 +43,7 @@ public struct NetworkDoctor: Sendable {
         self.port = port
     }
 
-    /// Runs every check. They are ordered so that the first fault explains the later ones. Runs on a thread of its own,
+    /// Runs every check, one after another. They are ordered so that the first fault explains the later ones. Runs on a thread of its own,
     /// and returns an empty array if no thread can be created.
     public func examine() async -> [Finding] {
         await withCheckedContinuation { findings in

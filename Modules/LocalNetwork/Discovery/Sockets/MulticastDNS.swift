@@ -13,7 +13,7 @@ public final class MulticastDNS: ServiceDiscovery {
     private let tally = Locked(DiscoveryStatistics())
     private let thread = DiscoveryThread()
 
-    /// Creates a discovery. It doesn't use the network before `start`.
+    /// Creates a discovery for one service type. It doesn't use the network before `start`.
     public init(type: ServiceType = .sessionMesh, options: MulticastDNSOptions = MulticastDNSOptions()) {
         self.type = type
         self.options = options

@@ -92,7 +92,7 @@
         /// Returns a stream of the IDs of peers that were revoked and not paired again (`TrustedPeers.revoked`).
         public func revokedPeers() -> AsyncStream<Set<String>>? { configuration.trustedPeers.revokedPeers() }
 
-        /// Replaces the guests. The link admits and looks for them like trusted peers, and keeps them only in memory.
+        /// Replaces the guests of the link. The link admits and looks for them like trusted peers, and keeps them only in memory.
         /// Of more than 64 the highest IDs are left out.
         public func admit(guests peerIDs: Set<String>) {
             let local = configuration.identity.peerID

@@ -33,7 +33,7 @@
         /// Maximum time for a connection to prove its key and to send its first message.
         public var handshake = Duration.seconds(3)
 
-        /// Creates a configuration. Without `discovery` and `manualPeer` the window only waits for connections.
+        /// Creates a configuration for pairing. Without `discovery` and `manualPeer` the window only waits for connections.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, name: String, method: PairingExchange.Method,
             discovery: (any ServiceDiscovery)? = nil, manualPeer: UDPManualPeer? = nil, port: UInt16 = 0,
@@ -64,7 +64,7 @@
             public static let failed = Code(description: "failed")
             /// The other side disconnected during the exchange.
             public static let disconnected = Code(description: "disconnected")
-            /// A user declined.
+            /// A user declined the pairing.
             public static let declined = Code(description: "declined")
             /// The task was cancelled.
             public static let cancelled = Code(description: "cancelled")

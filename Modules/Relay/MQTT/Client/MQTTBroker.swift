@@ -18,7 +18,7 @@
         /// The path of a PEM file with trusted certificate authorities; nil for the system's.
         public var authoritiesPath: String?
 
-        /// Creates an address. The default port is 8883 with TLS and 1883 without.
+        /// Creates the address of a broker. The default port is 8883 with TLS and 1883 without.
         public init(host: String, port: UInt16? = nil, usesTLS: Bool = false) {
             self.host = host
             self.port = port ?? (usesTLS ? 8883 : 1883)

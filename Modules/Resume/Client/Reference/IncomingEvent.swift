@@ -7,7 +7,7 @@ public enum IncomingEvent: Hashable, Sendable {
     case hello(heartbeatInterval: TimeInterval)
     /// A session has started. Events up to `initialSeq` happened before it.
     case ready(sessionId: String, initialSeq: UInt64)
-    /// The session continues. `replayedCount` events follow that the client missed, up to `currentSeq`.
+    /// The session continues after a reconnect. `replayedCount` events follow that the client missed, up to `currentSeq`.
     case resumed(replayedCount: Int, currentSeq: UInt64)
     /// The server refuses the handshake, or ends the session. If it is resumable, the cursor is kept.
     case invalidSession(reason: String?, resumable: Bool)

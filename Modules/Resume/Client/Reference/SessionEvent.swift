@@ -12,11 +12,11 @@ public enum SessionState: Hashable, Sendable {
 
 /// An event that a coordinator reports to its observers.
 public enum SessionEvent: Hashable, Sendable {
-    /// The state changed. A new subscriber gets the current state first.
+    /// The state of the session changed. A new subscriber gets the current state first.
     case stateChanged(SessionState)
     /// A replay of missed events starts. It ends with ``replayFinished(replayedCount:)``.
     case replayStarted
-    /// A replay ended. Follows every `replayStarted`, with the number of different events that were replayed. The
+    /// A replay of missed events ended. Follows every `replayStarted`, with the number of different events that were replayed. The
     /// replay was complete unless `replayInterrupted` came just before.
     case replayFinished(replayedCount: Int)
     /// The replay ended incomplete.

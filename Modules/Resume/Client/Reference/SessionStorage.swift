@@ -5,7 +5,7 @@ public struct SessionSnapshot: Codable, Hashable, Sendable {
     /// The last event that the client has processed.
     public let lastSeq: UInt64
 
-    /// Creates a snapshot.
+    /// Creates a snapshot of a session.
     public init(sessionId: String, lastSeq: UInt64) {
         self.sessionId = sessionId
         self.lastSeq = lastSeq

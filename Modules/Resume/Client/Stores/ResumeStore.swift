@@ -17,7 +17,7 @@ public protocol ResumeStore: Sendable {
 }
 
 extension ResumeStore {
-    /// 250 ms. After a crash, events of this time may come again.
+    /// The default delay: 250 ms. After a crash, events of this time may come again.
     public var writeDelay: Duration { .milliseconds(250) }
 }
 

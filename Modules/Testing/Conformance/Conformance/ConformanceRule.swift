@@ -10,7 +10,7 @@ public struct ConformanceRule<Bench: Sendable>: Sendable {
     public let summary: String
     /// Returns the reason for which the rule doesn't apply to an implementation; nil if it applies.
     public private(set) var exemption: @Sendable (Bench) -> String? = { _ in nil }
-    /// Checks the rule.
+    /// Checks the rule on a plugin.
     ///
     /// - Throws: `ConformanceFailure` if the rule is broken. Any other error means that too.
     public let check: @Sendable (Bench) async throws -> Void
@@ -34,7 +34,7 @@ public struct ConformanceRule<Bench: Sendable>: Sendable {
 public struct ConformanceFailure: ExplainedError, Hashable, Sendable {
     public let description: String
 
-    /// Creates a failure. The description says what was found and what was expected.
+    /// Creates a failure with its description. The description says what was found and what was expected.
     public init(_ description: String) { self.description = description }
 
     public var advice: String { "Change the implementation until it keeps the rule." }

@@ -8,7 +8,7 @@ import MeshWire
 public struct FuzzTarget: Sendable {
     /// A name that is unique among the targets, such as `frames`.
     public let name: String
-    /// Processes an input. Must return for every input: `BrokenPromise`, a trap, a hang or an unbounded allocation is a finding.
+    /// Processes one input of the fuzzer. Must return for every input: `BrokenPromise`, a trap, a hang or an unbounded allocation is a finding.
     public let run: @Sendable (UnsafeRawBufferPointer) throws -> Void
 
     init(_ name: String, _ run: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void) {

@@ -66,7 +66,7 @@ public enum WatchSessionContent {
     case data(Data, reply: ((Data) -> Void)?)
     /// A user info that the system kept and delivered.
     case userInfo([String: Any])
-    /// A received file. It is deleted when `take` returns, so move it elsewhere before.
+    /// A file that was received. It is deleted when `take` returns, so move it elsewhere before.
     case file(WCSessionFile)
     /// A user info transfer has ended: it arrived, or failed with an error.
     case finishedUserInfo(WCSessionUserInfoTransfer, (any Error)?)

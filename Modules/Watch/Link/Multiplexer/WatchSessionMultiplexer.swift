@@ -172,7 +172,7 @@ extension WatchSessionMultiplexer {
         shared.withLock { $0.early = left + $0.early }
     }
 
-    /// Removes a listener. Has no effect if it isn't attached.
+    /// Removes a listener from the session. Has no effect if it isn't attached.
     public func detach(_ listener: any WatchSessionListener) {
         shared.withLock { $0.listeners.removeAll { $0.listener == nil || $0.listener === listener } }
     }

@@ -54,7 +54,7 @@ public protocol WCSessionProviding: AnyObject, Sendable {
     /// User info transfers that haven't arrived yet.
     var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] { get }
 
-    /// Queues a file. It must stay in place until its transfer has finished.
+    /// Queues a file for transfer. It must stay in place until its transfer has finished.
     @discardableResult
     func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer
     /// File transfers that haven't arrived yet.

@@ -48,7 +48,7 @@ public protocol WCSessionDelegate: NSObjectProtocol {
 
     /// Reports that a file transfer has arrived or failed.
     func session(_ session: WCSession, didFinish fileTransfer: WCSessionFileTransfer, error: (any Error)?)
-    /// Receives a file. It is deleted when this method returns, so move it elsewhere before.
+    /// Receives a file from the session. It is deleted when this method returns, so move it elsewhere before.
     func session(_ session: WCSession, didReceive file: WCSessionFile)
 }
 

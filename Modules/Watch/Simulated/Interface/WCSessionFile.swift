@@ -18,7 +18,7 @@ open class WCSessionFile: NSObject {
     open var metadata: [String: Any]? { content?.dictionary }
 }
 
-/// A file transfer. Created by `WCSession`; safe to use from any thread.
+/// A transfer of one file. Created by `WCSession`; safe to use from any thread.
 ///
 /// Source: https://developer.apple.com/documentation/watchconnectivity/wcsessionfiletransfer
 open class WCSessionFileTransfer: NSObject {
@@ -39,6 +39,6 @@ open class WCSessionFileTransfer: NSObject {
     /// True until the transfer has arrived, was cancelled or has failed.
     open var isTransferring: Bool { process?.read(false) { $0.isTransferring(id, on: .file, of: $1) } ?? false }
 
-    /// Cancels the transfer. Does nothing if it has arrived.
+    /// Cancels the transfer of the file. Does nothing if it has arrived.
     open func cancel() { process?.write { $0.cancel(id, on: .file, of: $1) } }
 }

@@ -27,7 +27,7 @@ open class WCSessionUserInfoTransfer: NSObject, NSSecureCoding {
     /// True until the transfer has arrived, was cancelled or has failed.
     open var isTransferring: Bool { process?.read(false) { $0.isTransferring(id, on: .userInfo, of: $1) } ?? false }
 
-    /// Cancels the transfer. Does nothing if it has arrived.
+    /// Cancels the transfer of the user info. Does nothing if it has arrived.
     open func cancel() { process?.write { $0.cancel(id, on: .userInfo, of: $1) } }
 
     // MARK: Archiving. A decoded transfer has its content, but is not in progress.

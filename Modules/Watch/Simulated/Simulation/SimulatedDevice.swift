@@ -172,7 +172,7 @@ extension SimulatedDevice {
         nonmutating set { change { $0.reportedReachability = newValue } }
     }
 
-    /// Kills the app. A phone must be unlocked afterwards.
+    /// Restarts the device, which kills its app. A phone must be unlocked afterwards.
     public func restart() {
         kill()
         if isPhone { needsUnlock = true }

@@ -27,7 +27,7 @@ public final class SimulatedWatchPair: Sendable {
     public let seed: UInt64
     /// The phone of the pair.
     public let phone: SimulatedDevice
-    /// The watches. The phone talks to the first one initially.
+    /// The watches of the pair. The phone talks to the first one initially.
     public let watches: [SimulatedDevice]
     /// The virtual clock, for transports.
     public let clock: SimulatedWatchClock

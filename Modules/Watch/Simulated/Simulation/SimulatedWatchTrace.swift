@@ -29,7 +29,7 @@ public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConverti
         case arrived(Lane, id: UInt64)
         /// An app has received content.
         case delivered(Lane, id: UInt64)
-        /// Content is lost. No app was informed.
+        /// Content is lost for good. No app was informed.
         case lost(Lane, id: UInt64)
         /// The sender was informed that its message or transfer ended.
         case finished(Lane, id: UInt64, error: WCError.Code?)

@@ -35,7 +35,7 @@ public struct CompactCodec: PayloadCodec {
     /// payloads this way. Readers accept both.
     public let namesFirst: Bool
 
-    /// Creates a codec. Every `CompactCodec` can read its output, whatever the options.
+    /// Creates a codec with these options. Every `CompactCodec` can read its output, whatever the options.
     ///
     /// - Parameters:
     ///   - depthMax: 1 to 128; the limit keeps hostile input from exhausting the stack.

@@ -120,7 +120,7 @@ extension CompactReader {
 // MARK: - Other scalars
 
 extension CompactReader {
-    /// Reads a Boolean. Its kind is its value.
+    /// Reads one Boolean value. Its kind is its value.
     ///
     /// - Throws: `typeMismatch`.
     @inlinable @inline(__always)

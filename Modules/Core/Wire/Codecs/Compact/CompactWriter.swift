@@ -61,7 +61,7 @@ extension CompactWriter {
         }
     }
 
-    /// Writes nil.
+    /// Writes nil as a field.
     @inlinable @inline(__always)
     public mutating func writeNil(as head: WireHead) {
         bytes.reserve(Self.headBytesMax)

@@ -94,7 +94,7 @@ extension WireCodable {
 public struct WireFieldWriter<Keys: CodingKey & RawRepresentable<Int>>: ~Copyable {
     @usableFromInline var writer: CompactWriter
 
-    /// Writes a field. Leaves out an optional that is nil.
+    /// Writes one field's value. Leaves out an optional that is nil.
     @inlinable @inline(__always)
     public mutating func write<Value: WireValue>(_ value: Value, _ key: Keys) {
         value.write(to: &writer, as: Self.head(key))

@@ -25,7 +25,7 @@ extension WireKind {
     @inlinable public static var list: WireKind { WireKind(rawValue: 6) }
     @inlinable static var extended: WireKind { WireKind(rawValue: 7) }
 
-    /// Nil, without content.
+    /// The value nil, which has no content.
     @inlinable public static var `nil`: WireKind { WireKind(rawValue: 8) }
     /// The value false, without content.
     @inlinable public static var `false`: WireKind { WireKind(rawValue: 9) }

@@ -62,7 +62,7 @@ extension ContiguousArray: WireValue where Element: WireValue {
 extension Set: WireValue where Element: WireValue {
     @inlinable public static var wireKind: WireKind { .list }
 
-    /// Writes the elements. A deterministic codec sorts them by their bytes.
+    /// Writes the elements as an array. A deterministic codec sorts them by their bytes.
     public func write(to writer: inout CompactWriter, as head: WireHead) {
         let elements = writer.isDeterministic ? writer.sorted(Array(self)) { $0 } : Array(self)
         Element.writeList(elements, to: &writer, as: head)
@@ -78,7 +78,7 @@ extension Set: WireValue where Element: WireValue {
 extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
     @inlinable public static var wireKind: WireKind { .namedRecord }
 
-    /// Writes the entries. A deterministic codec sorts them by name, or by the bytes of the keys.
+    /// Writes the entries as a list. A deterministic codec sorts them by name, or by the bytes of the keys.
     public func write(to writer: inout CompactWriter, as head: WireHead) {
         if Self.isSpecialized, !writer.isDeterministic { return writeSpecialized(to: &writer, as: head) }
         if Key.isWireName { return writeNamed(to: &writer, as: head) }

@@ -17,7 +17,7 @@ public protocol WireValue {
     /// - Parameter kind: The kind of the written value. The reader has just passed it.
     init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError)
 
-    /// Writes an array. Fixed-width numbers are written as one block.
+    /// Writes an array of these integers. Fixed-width numbers are written as one block.
     static func writeList(_ values: [Self], to writer: inout CompactWriter, as head: WireHead)
     /// Reads an array that `writeList` wrote, or a list of single values.
     static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Self]

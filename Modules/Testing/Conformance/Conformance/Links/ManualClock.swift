@@ -22,12 +22,12 @@ public final class ManualClock: DeliveryClock {
     /// Number of calls that aren't due yet.
     package var pendingCount: Int { state.withLock { $0.calls.count } }
 
-    /// Schedules a call. Complexity: O(log pending calls).
+    /// Schedules a call at that time. Complexity: O(log pending calls).
     public func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.calls.enter(body, at: deadline.nanoseconds) }
     }
 
-    /// Moves the clock. Complexity: O(log pending calls) for each call that is due.
+    /// Moves the clock by that time. Complexity: O(log pending calls) for each call that is due.
     public func advance(by duration: Duration) {
         let target = (elapsed + duration).nanoseconds
         while let body = next(until: target) { body() }
