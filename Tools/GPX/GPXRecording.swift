@@ -43,7 +43,7 @@ public struct GPXRecording: Hashable, Sendable {
     }
 }
 
-/// One recorded outing. A new segment begins where reception was lost or the recorder was off.
+/// One outing of a recording. A new segment begins where reception was lost or the recorder was off.
 public struct GPXTrack: Hashable, Sendable {
     public var name: String?
     public var segments: [GPXSegment]
@@ -66,7 +66,7 @@ public struct GPXSegment: Hashable, Sendable {
     }
 }
 
-/// One recorded position.
+/// One position of a track.
 public struct GPXPoint: Hashable, Sendable {
     /// Degrees north, −90…90 (WGS 84).
     public var latitude: Double

@@ -14,7 +14,7 @@ public struct BenchmarkCase: Sendable {
     /// - Throws: Any error. It ends the benchmark.
     public let run: @Sendable (BenchmarkContext) async throws -> [BenchmarkRow]
 
-    /// Creates a case. The ID must be unique on a bus.
+    /// Creates a case of a benchmark. The ID must be unique on a bus.
     public init(
         id: String, summary: String, run: @escaping @Sendable (BenchmarkContext) async throws -> [BenchmarkRow]
     ) {

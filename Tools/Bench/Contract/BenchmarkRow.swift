@@ -4,7 +4,7 @@ public struct BenchmarkRow: Sendable, Equatable, ExpressibleByDictionaryLiteral 
     public struct Field: Sendable, Equatable {
         /// The column's name, with the unit at its end.
         public let name: String
-        /// The measured value.
+        /// The value that was measured.
         public let value: BenchmarkValue
 
         /// Creates a field from its column's name and its value.

@@ -17,7 +17,7 @@
     public final class URLSessionResumeClient: Sendable {
         private let follower: ResumeFollower
 
-        /// The client's coordinator. Observe its `events`, `state` and `currentSnapshot`.
+        /// The coordinator of this client's session. Observe its `events`, `state` and `currentSnapshot`.
         public var coordinator: SessionCoordinator { follower.coordinator }
 
         /// Creates a client that connects, resumes and passes each event to `handle`. It starts with `run()`.

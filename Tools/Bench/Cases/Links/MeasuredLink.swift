@@ -26,9 +26,9 @@ public struct MeasuredLink: Sendable {
 
     /// Two ends in one process.
     public struct Ends: Sendable {
-        /// One end.
+        /// One end of the link.
         public let first: any SessionSyncTransport
-        /// The other end. The same object as `first` if the transport receives its own messages.
+        /// The other end of the link. The same object as `first` if the transport receives its own messages.
         public let second: any SessionSyncTransport
         /// The delivery mode of events: `realtimeBestEffort` if the link loses nothing that it accepts.
         public let mode: SessionDeliveryMode
