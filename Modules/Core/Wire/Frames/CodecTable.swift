@@ -8,7 +8,7 @@ public struct CodecTable: Sendable {
     /// The codecs in the order in which they were registered.
     public private(set) var codecs: [any PayloadCodec] = []
 
-    /// Creates a table. Each codec has its own number.
+    /// Creates a table. Each codec must have its own number.
     ///
     /// - Throws: `invalidValue` if two codecs have the same number, or one has 0, which stands for none.
     public init(_ codecs: [any PayloadCodec]) throws(WireError) {

@@ -65,7 +65,7 @@ package struct FrameReassembler: Sendable {
     mutating func receiveFragment(
         _ header: FrameHeader, _ frame: UnsafeRawBufferPointer, now: Duration
     ) throws(WireError) -> [UInt8]? {
-        // The reserved compression has both bits that any compression has.
+        // `reservedCompression` is both compression bits, so this rejects every compression.
         guard header.flags.isDisjoint(with: [.reservedCompression, .names, .marked]) else {
             throw WireError(.corrupted, "a fragment can't be compressed, and can't have a mark or names")
         }

@@ -1,6 +1,6 @@
-// All integers have one kind, whatever their width, so that a version of an app can widen a field.
+// An integer's kind depends on its value, not on its type's width, so that a version of an app can widen a field.
 
-/// An integer type. The conformances differ only in how they write an array.
+/// An integer type. The conformances differ only in the kind of their arrays.
 public protocol WireInteger: WireValue, FixedWidthInteger {
     /// The kind of an array of these integers.
     static var wireListKind: WireKind { get }
