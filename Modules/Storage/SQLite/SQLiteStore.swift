@@ -151,9 +151,9 @@
 
         /// Opens the file again with the initializer's checks, and locks it. Does nothing if the store is open.
         ///
-        /// - Throws: errors of the initializer, such as `busy` while another process has the file open; `closed`; `outdated` if
-        ///   another process has written to the file, because this store's user doesn't know of that: close the store and open it
-        ///   anew. The store then stays suspended, and you can call `resume` again.
+        /// - Throws: errors of the initializer, such as `busy` while another process has the file open; `closed`;
+        ///   `outdated` if another process has written to the file. Then close the store, open a new one and read it
+        ///   again. After other errors than `closed` the store stays suspended, and you can call `resume` again.
         public func resume() throws {
             try phase.withLock { phase in
                 switch phase {
