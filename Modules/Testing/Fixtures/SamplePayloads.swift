@@ -12,7 +12,7 @@ public enum SamplePayloads {
         return .pause(at: start + source.number(in: 0...3600))
     }
 
-    /// Returns live measurements of a run, the same for the same seed.
+    /// Returns live measurements of a run. The same seed gives the same measurements.
     public static func metrics(seed: UInt64 = 2) -> SampleMetrics {
         var source = SplitMix64(seed: seed)
         return SampleMetrics(

@@ -42,7 +42,7 @@ public final class InMemoryLinks: Sendable {
         self.init(count: count, lanes: lanes, provesPeers: false)
     }
 
-    /// Creates links that are not connected.
+    /// Creates links that aren't connected.
     ///
     /// - Parameter provesPeers: true for links that prove the peer IDs `peer-0`, `peer-1` and so on.
     public init(count: Int, lanes: [LinkLane: PayloadLimit], provesPeers: Bool) {
@@ -89,14 +89,14 @@ extension PayloadLimit {
 }
 
 extension LinkFixture {
-    /// Creates links in memory and virtual time.
+    /// Returns a fixture for links in memory and virtual time.
     public static func inMemory(
         lanes: [LinkLane: PayloadLimit] = [.stream: .memoryStream, .datagram: .memoryDatagram], countMax: Int = 100
     ) -> LinkFixture {
         inMemory(lanes: lanes, countMax: countMax, provesPeers: false)
     }
 
-    /// Creates links in memory and virtual time.
+    /// Returns a fixture for links in memory and virtual time.
     /// - Parameter provesPeers: true if the links prove their peer IDs.
     public static func inMemory(
         lanes: [LinkLane: PayloadLimit], countMax: Int = 100, provesPeers: Bool
