@@ -26,7 +26,7 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     /// Reads frames that arrived in pieces. Created when the first one is complete.
     private var reassembledDecoder: FrameDecoder?
     private let dictionaries: [CompressionDictionary]
-    /// The header of the next frame, so that it is parsed once.
+    /// The header of the next frame, stored so that it is parsed only once.
     private var nextHeader: FrameHeader?
     /// The error that ended the stream; nil while it can be read.
     public private(set) var failure: WireError?
@@ -161,7 +161,7 @@ struct ByteQueue: ~Copyable {
         }
     }
 
-    /// Maximum capacity that is kept when the queue is empty.
+    /// Maximum capacity in bytes that is kept when the queue is empty.
     private static let keptBytes = 1 << 18
 
     /// Moves the bytes to the front if all fit into half of the memory, otherwise into larger memory. On average, each

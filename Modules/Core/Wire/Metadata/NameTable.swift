@@ -152,7 +152,7 @@ extension NameTable {
         return restored.array(followedBy: try reader.readRaw(reader.remaining))
     }
 
-    /// Maximum capacity that is kept for the next payload.
+    /// Maximum capacity in bytes that is kept for the next payload.
     private static let keptBytes = 1 << 18
 
     /// Restores the names: at most 4096. Each takes at most 33 bytes or is in the frame itself.

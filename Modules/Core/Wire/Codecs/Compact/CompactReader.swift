@@ -210,7 +210,7 @@ extension CompactReader {
         }
     }
 
-    /// Returns bytes that are valid as long as the message.
+    /// Reads bytes, which are valid as long as the message.
     public mutating func readBytes(_ kind: WireKind) throws(WireError) -> UnsafeRawBufferPointer {
         guard kind == .bytes else { throw .mismatch(kind, wanted: "bytes") }
         let length = try bytes.readLength()

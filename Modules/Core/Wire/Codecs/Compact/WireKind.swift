@@ -43,7 +43,7 @@ extension WireKind {
     @inlinable public static var uint128: WireKind { WireKind(rawValue: 15) }
     /// A reference to an earlier string of this message, by its number.
     @inlinable public static var repeatedString: WireKind { WireKind(rawValue: 16) }
-    /// A present value that reads as nil, such as `.some(nil)`. The value follows.
+    /// A mark for a present value that would otherwise read as nil, such as `.some(nil)`. The value follows.
     @inlinable public static var some: WireKind { WireKind(rawValue: 17) }
     /// Marks a named field as missing, so that a reader need not search for it.
     @inlinable public static var absent: WireKind { WireKind(rawValue: 18) }

@@ -39,7 +39,7 @@ extension Array: CodableForm where Element: Codable {
     }
 }
 
-/// String-keyed dictionaries whose values are Codable only. Other keys go through `Dictionary.encode(to:)`.
+/// Dictionaries with string keys and values without a direct path. Other keys go through `Dictionary.encode(to:)`.
 extension Dictionary: CodableForm where Key == String, Value: Codable {
     func encodeForm(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws {
         if state.pointee.writer.isDeterministic { return try encodeSorted(in: state, as: head) }
