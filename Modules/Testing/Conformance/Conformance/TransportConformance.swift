@@ -21,7 +21,7 @@ public enum TransportConformance {
     /// - Parameters:
     ///   - codec: the codec for payloads, if the transport encodes any.
     ///   - rules: by default all rules.
-    ///   - limit: maximum real time of a rule. A rule that takes longer has failed; only one that hangs does.
+    ///   - limit: maximum real time of a rule. Only a rule that hangs takes longer. It has failed.
     public static func examine(
         _ fixture: TransportFixture, as plugin: PluginID, codec: any PayloadCodec = CompactCodec(),
         rules: [ConformanceRule<TransportBench>] = rules, limit: Duration = .seconds(600)
@@ -34,7 +34,7 @@ public enum TransportConformance {
     /// - Parameters:
     ///   - codec: the transports' codec for payloads.
     ///   - rules: by default all rules.
-    ///   - limit: maximum real time of a rule. A rule that takes longer has failed; only one that hangs does.
+    ///   - limit: maximum real time of a rule. Only a rule that hangs takes longer. It has failed.
     public static func examine(
         _ fixture: LinkFixture, as plugin: PluginID, codec: any PayloadCodec = CompactCodec(),
         rules: [ConformanceRule<TransportBench>] = rules, limit: Duration = .seconds(600)

@@ -361,7 +361,7 @@ extension TransportConformance {
         let requests = bench.record(receiver.receiveSnapshotRequests())
         let other = SessionPeer(id: "somebody else", deviceClass: .unknown, appInstanceID: "0", topology: .unknown)
         for mode in [SessionDeliveryMode.realtimeBestEffort, .reliableEventually, .latestSnapshot] {
-            // Best effort may be lost.
+            // Best-effort messages may be lost.
             for sequence in 1...(mode == .realtimeBestEffort ? 20 : 1) as ClosedRange<UInt64> {
                 for source in [other, sender.localPeer] {
                     let feature = "\(mode.rawValue) of \(source.id)"

@@ -4,9 +4,9 @@ public import MeshTransport
 
 /// Links in one process that can all reach each other: the reference by which links are measured, and a link for tests of apps.
 ///
-/// Live lanes work from `connect()` on and lose nothing while connected. Lanes kept by a platform hold up to 4096 packets for a
-/// link that isn't open yet. The addresses are `link-0`, `link-1` and so on. May be used on any thread. Observers are called
-/// on the senders' threads, one at a time.
+/// Live lanes work from `connect()` on and lose nothing while connected. Kept lanes (`queue`, `latest`, `file`) hold up
+/// to 4096 packets for a link that isn't open yet. The addresses are `link-0`, `link-1` and so on. May be used on any
+/// thread. Observers are called on the senders' threads, one at a time.
 public final class InMemoryLinks: Sendable {
     private struct Pair: Hashable {
         let low: Int

@@ -52,7 +52,7 @@ final class LinkFaults: Sendable {
         state = Locked(State(ends: links.map { End(link: $0) }))
     }
 
-    /// The wrapped links.
+    /// The links, each wrapped in a `FaultInjectingLink`.
     var links: [any TransportLink] {
         state.withLock { $0.ends.map(\.link) }.enumerated().map { FaultInjectingLink($1, index: $0, self) }
     }

@@ -66,7 +66,7 @@ public struct StoreBench: Sendable {
         return try body(store)
     }
 
-    /// The reason for which rules about reopening don't apply; nil if they do.
+    /// The reason why rules about reopening don't apply; nil if they do.
     var persistenceSkipReason: String? {
         let store = try? open("forgets")
         defer { store?.close() }
