@@ -103,7 +103,7 @@ private struct Comparison {
             guard !CodingLoss.isStandard(typeName: String(reflecting: type)) else { fallthrough }
             return compareChildren(left, right, depth) { CodingLoss("\(type)", $0) }
         default:
-            // NaN, alone or inside, doesn't equal itself.
+            // NaN, or a value that contains it, doesn't equal itself.
             guard let left = original as? any Equatable, let right = copy as? any Equatable else { return nil }
             return left.isEqual(to: left) || right.isEqual(to: right) ? owner : nil
         }

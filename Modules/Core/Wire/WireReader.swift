@@ -1,6 +1,6 @@
 public import MeshFoundation
 
-/// Reads the primitives of the wire format from bytes that it does not own. `WireWriter` describes the integers.
+/// Reads the primitives of the wire format from bytes that it doesn't own. `WireWriter` describes the integers.
 ///
 /// Valid only while those bytes are: don't keep a reader beyond the closure that lent them. Every read checks the bound
 /// first and throws `WireError` without moving past the end.

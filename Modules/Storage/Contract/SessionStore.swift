@@ -14,7 +14,7 @@
 /// For implementers:
 /// - `commit` must perform all of the batch in order, or throw and change nothing. A committed batch must survive as
 ///   `durability` says. A reader must never see half of a batch.
-/// - Stores are called on any thread, by several at once, and may block. Callers keep them off the main thread.
+/// - Stores are called on any thread, by several threads at once, and may block. Callers keep them off the main thread.
 /// - Every error is a `StorageError`; after `close` its code is `closed`. If stored bytes have changed, throw `damaged` and
 ///   never return them.
 /// - One process at a time may hold the stored data. A second one must get `busy`.

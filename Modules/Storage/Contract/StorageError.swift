@@ -1,6 +1,6 @@
 public import MeshBase
 
-/// The reason for which a store failed. The message says what to do next.
+/// The reason why a store failed. The message says what to do next.
 public struct StorageError: CodedError {
     /// The kind of failure. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {

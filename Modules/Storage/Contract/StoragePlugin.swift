@@ -18,7 +18,7 @@ public struct StoragePlugin: Plugin {
 }
 
 extension PluginKind {
-    /// Stores in which sessions outlive the process.
+    /// The kind of plugins with stores in which sessions outlive the process.
     public static let storage: PluginKind = "storage"
 }
 

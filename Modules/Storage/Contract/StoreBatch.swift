@@ -112,7 +112,7 @@ public enum StoreLimits {
     public static let batchBytesMax = 128 << 20
     /// Maximum number of operations in a batch: 1,048,576.
     public static let operationsMax = 1 << 20
-    /// The highest position in a journal. SQL has only signed integers.
+    /// The highest position in a journal: below `Int64.max`, because SQL has only signed integers.
     public static let positionMax = UInt64(Int64.max) - 1
 
     static func check(_ count: Int, of subject: @autoclosure () -> String, max: Int) throws(StorageError) {

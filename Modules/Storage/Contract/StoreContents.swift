@@ -5,7 +5,7 @@ package struct StoreContents: Equatable, Sendable {
 
     private struct Journal: Equatable, Sendable {
         private(set) var first: UInt64
-        /// Entries from `first` on, after `deadCount` truncated ones. These are removed once they are half of all.
+        /// Entries from `first` on, after `deadCount` truncated ones, which are removed once they are half of all.
         private var entries: [[UInt8]] = []
         private var deadCount = 0
 
@@ -38,7 +38,7 @@ package struct StoreContents: Equatable, Sendable {
 
     package init() {}
 
-    /// - Throws: `oversized` or `outOfOrder`. Nothing has then been done.
+    /// - Throws: `oversized` or `outOfOrder`, before anything changes.
     package mutating func commit(_ batch: StoreBatch) throws(StorageError) {
         try check(batch.checked())
         for operation in batch.operations { apply(operation) }

@@ -9,9 +9,9 @@
         private let path: String
         private let claim: FileClaim
         private let queue: DatabaseQueue
-        /// nil after a failed commit. The next access reads it again.
+        /// The index of the content; nil after a failed commit. The next access reads it again.
         private var index: SQLiteIndex?
-        /// False with `sync: .normal`: there a healthy store may lose commits with the power, and would seem outdated.
+        /// False with `sync: .normal`: after a loss of power, a healthy store may lack commits and would seem outdated.
         private let isMarked: Bool
         private var mark: SQLiteMark?
 
@@ -60,7 +60,7 @@
             return configuration
         }
 
-        /// The size to which the log is cut once all of it is in the file.
+        /// Maximum number of bytes that the log keeps once all of it is in the file.
         private static let logBytesMax = 8 << 20
 
         private static func open(_ db: Database, _ options: SQLiteStore.Options, _ path: String) throws -> SQLiteIndex {
@@ -127,7 +127,7 @@
     }
 
     extension SQLiteConnection {
-        /// Identifies a file's content: differs after each commit, by whichever version of the library.
+        /// An identifier of a file's content. Commits of every version of the library change it.
         struct ContentVersion: Hashable, Sendable {
             let identity: Int64
             let commits: Int64
@@ -146,7 +146,7 @@
             try access { db in try body(db, try loadedIndex(db)) }
         }
 
-        /// - Throws: `StorageError`. Nothing has then been changed.
+        /// - Throws: `StorageError`. The content is then unchanged.
         func commit(_ batch: StoreBatch) throws {
             let batch = try batch.checked()
             try access { db in

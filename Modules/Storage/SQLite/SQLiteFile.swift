@@ -6,7 +6,7 @@
     /// A database file on the disk. Checked before SQLite opens it, because SQLite recovers, rolls back and cleans up while it
     /// opens a file. A file that isn't a store, or is damaged, must stay as it is.
     struct SQLiteFile {
-        /// Absolute and without symbolic links, because SQLite puts the log next to the file that a link leads to.
+        /// The absolute path without symbolic links, because SQLite puts the log next to the file that a link leads to.
         let path: String
         var logPath: String { path + "-wal" }
 
@@ -59,7 +59,7 @@
                 throw .damaged(path, "a rollback journal that no store has written lies next to it")
             }
             guard let claim = FileClaim(status) else { throw .busy(path) }
-            // Before the file: SQLite deletes the log only after the file is complete.
+            // Examined before the file, because SQLite deletes the log only after the file is complete.
             let log = Self.status(of: logPath)
             let logSize = log.map { Int64($0.st_size) } ?? 0
             let (header, size) = try readHeader()

@@ -11,7 +11,7 @@
             self.bytes = bytes
         }
 
-        /// Indicates whether these bytes, a complete file, are the beginning of a database.
+        /// Returns true if a file of only these bytes may be the beginning of a database that was cut.
         static func isBeginning(_ bytes: [UInt8]) -> Bool {
             bytes.count < byteCount && bytes.prefix(magic.count).elementsEqual(magic.prefix(bytes.count))
         }

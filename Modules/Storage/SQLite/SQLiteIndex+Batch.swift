@@ -35,7 +35,7 @@
             try db.change(Self.insertion, [Self.commitsRow, commits])
         }
 
-        /// Gives the store a random identity, which tells it from any other store in its place.
+        /// Gives the store a random identity, which distinguishes it from any other store that takes its place.
         @discardableResult
         static func name(_ db: Database) throws -> Int64 {
             let identity = Int64.random(in: 1 ... .max)

@@ -28,7 +28,7 @@
             return Journal(id: lastID, positions: first..<first)
         }
 
-        /// Reads the names, but no entries and values.
+        /// Reads the names, but not the entries and values.
         /// - Throws: `Damage`, `DatabaseError`.
         init(_ db: Database) throws {
             let journals = try Row.fetchCursor(db, sql: "SELECT id, name, first, next, checksum FROM journal")
@@ -45,7 +45,7 @@
             identity = try Self.number(Self.identityRow, in: db)
         }
 
-        /// Additional rows of the table `store`. Versions that don't know them leave them alone.
+        /// IDs of additional rows in the table `store`. Versions that don't know these rows leave them alone.
         static let commitsRow = 2
         static let identityRow = 3
 

@@ -4,9 +4,9 @@
 
     /// The number of a store's commits, in a file next to the store and its log (`…-mark`).
     ///
-    /// If a log is cut or deleted, an older store remains that is consistent in itself. So the number is kept outside as well. It
-    /// is written only after a commit has returned that survives a loss of power. So the store is at least as new as the mark,
-    /// whatever a crash or a loss of power leaves of it. A mark that is missing, torn or of another store is ignored.
+    /// If a log is cut or deleted, the store is older but still consistent. The mark, outside the log, reveals that. It
+    /// is written only after a commit that survives a loss of power. So a crash or a loss of power never leaves a store
+    /// older than its mark. A mark that is missing, torn or of another store is ignored.
     ///
     /// Bytes: "MeshMark", then in little endian the store's identity, the number, and a checksum of everything before.
     final class SQLiteMark {
@@ -30,7 +30,7 @@
             _ = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         }
 
-        /// Returns the least number of commits that the store with this identity has had; nil if unknown.
+        /// Returns the minimum number of commits that the store with this identity has had; nil if unknown.
         static func commits(of store: String, identity: Int64) -> Int64? {
             let descriptor = open(path(of: store), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             guard descriptor >= 0 else { return nil }

@@ -10,7 +10,7 @@
         /// "Mesh" in ASCII: the application ID in each store's header.
         static let applicationID: Int32 = 0x4D65_7368
 
-        /// Steps by the version from which they lead to the next.
+        /// SQL that upgrades to the next version, indexed by the current version.
         package let steps: [String]
 
         /// The definitions of the tables that the steps create.

@@ -26,14 +26,14 @@
     public final class SQLiteStore: SessionStore {
         /// A rule for when a commit waits for the disk.
         public enum Sync: Hashable, Sendable {
-            /// Syncs at every commit. Commits survive a loss of power (`StoreDurability.machine`).
+            /// Waits at every commit. Commits survive a loss of power (`StoreDurability.machine`).
             case full
-            /// Only when the log is merged into the file. Commits survive the end of the process. After a loss of power, the
-            /// store is consistent but may lack its latest commits (`StoreDurability.process`).
+            /// Waits only when the log is merged into the file. Commits survive the end of the process. After a loss of
+            /// power, the store is consistent but may lack its latest commits (`StoreDurability.process`).
             case normal
         }
 
-        /// The checks when a file is opened.
+        /// The checks that are made when a file is opened.
         public enum Verification: Hashable, Sendable {
             /// Checks SQLite's structure and every row. Complexity: O(bytes stored).
             case full
@@ -151,9 +151,9 @@
 
         /// Opens the file again with the initializer's checks, and locks it. Does nothing if the store is open.
         ///
-        /// - Throws: errors of the initializer, such as `busy` while another process has the file open; `closed`; `outdated` if
-        ///   another process has written to the file, because this store's user doesn't know of that: close the store and open it
-        ///   anew. The store then stays suspended, and you can call `resume` again.
+        /// - Throws: errors of the initializer, such as `busy` while another process has the file open; `closed`;
+        ///   `outdated` if another process has written to the file. Then close the store, open a new one and read it
+        ///   again. After any error but `closed` the store stays suspended, and you can call `resume` again.
         public func resume() throws {
             try phase.withLock { phase in
                 switch phase {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// An order of a shop's app: nested, with dictionaries, decimals, dates and optionals. Has synthesized `Codable` and no
+/// An order in a shop's app: nested, with dictionaries, decimals, dates and optionals. Has synthesized `Codable` and no
 /// `WireCodable`. About 1 KB of content.
 public struct SampleDocument: Codable, Hashable, Sendable {
     /// The ID of the order.

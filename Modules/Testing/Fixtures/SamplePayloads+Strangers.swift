@@ -4,7 +4,7 @@ import MeshBase
 // Payloads of apps that don't know this library: with synthesized `Codable`, and without `WireCodable`.
 
 extension SamplePayloads {
-    /// Returns a plain record, the same for the same seed.
+    /// Returns a plain record. The same seed gives the same record.
     public static func record(seed: UInt64 = 5) -> SampleRecord {
         var source = SplitMix64(seed: seed)
         return SampleRecord(

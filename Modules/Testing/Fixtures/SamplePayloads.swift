@@ -12,7 +12,7 @@ public enum SamplePayloads {
         return .pause(at: start + source.number(in: 0...3600))
     }
 
-    /// Returns live measurements of a run, the same for the same seed.
+    /// Returns live measurements of a run. The same seed gives the same measurements.
     public static func metrics(seed: UInt64 = 2) -> SampleMetrics {
         var source = SplitMix64(seed: seed)
         return SampleMetrics(
@@ -96,7 +96,7 @@ extension SamplePayloads {
         point.longitude += source.number(in: -0.00004...0.00003)
         point.altitude += source.number(in: -0.3...0.3)
         point.horizontalAccuracy = [3.5, 4, 5, 8][Int(source.next() % 4)]
-        // Sometimes a receiver has no speed.
+        // A satellite receiver sometimes reports no speed.
         let isMoving = second % 50 != 0
         point.speed = isMoving ? source.number(in: 2.2...4.1) : nil
         point.course = isMoving ? source.number(in: 0...360) : nil

@@ -36,7 +36,7 @@ public struct SampleWorkout: Codable, Hashable, Sendable {
     public var laps: [Lap]
     /// The latest readings of the heart rate.
     public var recentHeartRates: [SampleHeartRate]
-    /// Seconds in each zone of heart rates.
+    /// Seconds in each heart rate zone.
     public var zoneSeconds: [Double]
     /// The user's notes, a few words each.
     public var notes: [String]
@@ -80,9 +80,9 @@ extension SampleWorkout {
         public var endedAt: Date?
         /// The distance of the part in meters.
         public var distance: Double?
-        /// The average in beats per minute; nil if not measured.
+        /// The average heart rate in beats per minute; nil if not measured.
         public var averageHeartRate: Double?
-        /// The maximum in beats per minute; nil if not measured.
+        /// The maximum heart rate in beats per minute; nil if not measured.
         public var maximumHeartRate: Double?
         /// The number of sets.
         public var sets: Int
@@ -113,7 +113,7 @@ extension SampleWorkout {
 
     /// A lap of the workout.
     public struct Lap: Codable, Hashable, Sendable {
-        /// The number of the lap, counted from 1.
+        /// The index of the lap, from 0.
         public var index: Int
         /// The moment at which the lap began.
         public var start: Date
@@ -121,7 +121,7 @@ extension SampleWorkout {
         public var duration: Double
         /// The distance of the lap in meters.
         public var distance: Double
-        /// The average in beats per minute; nil if not measured.
+        /// The average heart rate in beats per minute; nil if not measured.
         public var averageHeartRate: Double?
 
         /// Creates a lap from its fields.

@@ -69,7 +69,7 @@ package struct EventQueue<Event> {
         heap[index] = entry
     }
 
-    /// Places an entry at the top and moves it down past sooner ones.
+    /// Places an entry at the top and moves it down past earlier ones.
     @inlinable mutating func sink(_ entry: Entry) {
         var index = 0
         while true {

@@ -28,7 +28,7 @@ final class EncodedShape {
     }
 
     private(set) var content = Content.open
-    /// The set or dictionary type of this value, or of its only content; nil for all other values.
+    /// The set or dictionary type of this value, or of the single value that it encodes; nil for all other values.
     private(set) var collection: (any UnorderedCollection.Type)?
     /// Names of a record's fields, in the order of their first use.
     private(set) var names: [String] = []
@@ -66,7 +66,7 @@ final class EncodedShape {
         return shape
     }
 
-    /// True if the compact codec writes this type identically on both of its paths, or has a form for it (`Decimal`, `URL`).
+    /// True for `Decimal`, `URL`, and types that have the same bytes on both paths of the compact codec.
     static func isStandard(_ type: Any.Type) -> Bool {
         type is any StandardWireValue.Type || type == Decimal.self || type == URL.self
     }
@@ -172,7 +172,7 @@ extension Optional: OptionalValue where Wrapped: Encodable {
 
 // MARK: - Containers
 
-/// The error of a container that couldn't be opened. Containers can't throw when they are requested.
+/// The error of a container that couldn't be opened. A request for a container can't throw.
 private final class ShapeFailure {
     var error: (any Error)?
 }

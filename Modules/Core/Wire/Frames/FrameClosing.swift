@@ -66,7 +66,7 @@ struct FrameClosing {
     }
 
     private func check(_ bodyBytes: Int, _ frame: OpenFrame, _ writer: inout WireWriter) throws(WireError) {
-        // The length of the largest body takes five bytes.
+        // Assumes a length of five bytes, which is the longest.
         let most = limits.frameBytes - FrameHeader.fixedBytes - 5 - FrameHeader.checksumBytes
         guard bodyBytes <= most else {
             writer.position = frame.start

@@ -3,7 +3,7 @@
 /// Caches a zlib stream, a buffer and the last identity, but no frame depends on an earlier one. A frame that relies on
 /// earlier frames of its connection is `corrupted` here. `FrameStreamDecoder` reads those.
 public struct FrameDecoder: ~Copyable, @unchecked Sendable {
-    // Sendable although it holds a class that isn't: no other object refers to the class.
+    // Sendable although it holds an object that isn't: nothing else refers to that object.
     private var bodies: BodyDecoder
     private let limits: FrameLimits
 
@@ -17,7 +17,7 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
 
     /// Creates a decoder for the datagrams of one sender, in which numbers may replace identities.
     ///
-    /// - Parameter identities: Identities that an encoder has introduced, for reading its own datagrams; nil for none.
+    /// - Parameter identities: Identities that an encoder has introduced, to read its datagrams; nil for none.
     package init(codecs: CodecTable, numbering identities: SentIdentities?) {
         limits = FrameLimits()
         bodies = BodyDecoder(

@@ -2,10 +2,10 @@ public import MeshIdentity
 
 /// Encodes messages as frames. Use one per connection, or one for all datagrams of a sender.
 ///
-/// Noncopyable, because its memory of a connection must match that of the reader at the other end. Send every frame that
-/// it returns, once and in that order. A message for which it throws changes nothing.
+/// Noncopyable: what it remembers of a connection must match what the reader at the other end remembers. Send every
+/// frame that it returns, once and in that order. A message for which it throws changes nothing.
 public struct FrameEncoder: ~Copyable, @unchecked Sendable {
-    // Sendable although it holds a class that isn't: no other object refers to the class.
+    // Sendable although it holds an object that isn't: nothing else refers to that object.
     private let codec: any PayloadCodec
     private let closing: FrameClosing
     private var table: InterningTable
@@ -28,8 +28,8 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         self.closing = FrameClosing(compression, limits)
     }
 
-    /// Creates an encoder for datagrams to one receiver, which may get lost. An identity is replaced by its number once the
-    /// receiver knows the number.
+    /// Creates an encoder for datagrams to one receiver. Replaces an identity by its number once the receiver knows it.
+    /// If `append` throws, start a new datagram: the identity counts as introduced, but its frame is missing.
     ///
     /// - Parameter epoch: The epoch of the numbering. Must differ from that of the previous connection.
     package init(datagramsOf codec: any PayloadCodec, compression: CompressionPolicy, epoch: UInt16) {
@@ -40,10 +40,10 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
     /// Sets the numbers that the receiver has reported as known; nil if it reads no numbers. The newest report counts.
     package mutating func setKnownIdentities(_ known: KnownIdentities?) { table.numbering?.setKnown(known) }
 
-    /// Starts a datagram. It has all frames until the next call.
+    /// Starts a datagram, which holds all frames until the next call.
     package mutating func beginDatagram() { table.numbering?.beginDatagram() }
 
-    /// The identities that this encoder has introduced, for a decoder that reads its own datagrams; nil without numbering.
+    /// The identities that this encoder has introduced, for a decoder of its datagrams; nil without numbering.
     package var sentIdentities: SentIdentities? { table.numbering.map(SentIdentities.init) }
 
     /// Encodes a message as one frame.
@@ -100,7 +100,7 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
 
     /// Appends the frame of an envelope whose payload is already encoded. Allocates nothing once the writer has grown.
     ///
-    /// - Parameter payload: Its field names are interned if they come first. See `CompactCodec.namesFirst`.
+    /// - Parameter payload: The encoded payload. Field names that come first (`CompactCodec.namesFirst`) are interned.
     /// - Throws: `oversized`, `compressionFailed`; `invalidValue` for a mark that a reader would reject.
     public mutating func appendEnvelope(
         _ metadata: SessionSyncMetadata, mark: WireMark? = nil, payload: UnsafeRawBufferPointer,

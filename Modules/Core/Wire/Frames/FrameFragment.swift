@@ -1,6 +1,6 @@
 /// A piece of a frame that is too large for one datagram. It is the body of a frame of kind `fragment`.
 struct FrameFragment {
-    /// Number of the split frame. The sender counts them.
+    /// Number of the split frame, counted by the sender.
     var message: UInt32
     var totalBytes: Int
     /// Size of every piece but the last.
@@ -46,7 +46,7 @@ extension WireReader {
         guard let message = UInt32(exactly: message), piece > 0, piece < total else {
             throw WireError(.corrupted, "a fragment of \(piece) bytes is invalid in a frame of \(total)")
         }
-        // All numbers are now at most `total`, which fits into an `Int`.
+        // `piece` is less than `total`, and `total` fits into an `Int`.
         var fragment = FrameFragment(
             message: message, totalBytes: Int(total), pieceBytes: Int(piece), index: 0, bytes: try readRaw(remaining))
         guard fragment.count <= FrameFragment.piecesMax else {

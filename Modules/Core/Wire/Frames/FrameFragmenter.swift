@@ -10,7 +10,7 @@ package import MeshBase
 package struct FrameFragmenter: Sendable {
     /// Maximum number of bytes in a datagram.
     package let datagramBytes: Int
-    /// Name of that limit, for errors.
+    /// Name of the datagram limit, for errors.
     package let limitID: String
     private var nextMessage: UInt32
 

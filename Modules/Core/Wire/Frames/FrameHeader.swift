@@ -29,7 +29,7 @@ struct FrameFlags: OptionSet {
     /// A reader that doesn't know the kind skips the frame instead of failing.
     static let skippable = FrameFlags(rawValue: 1 << 3)
 
-    /// A list of names comes before the payload. The connection knows them by number.
+    /// A list of names comes before the payload. Both ends of the connection remember names by number.
     static let names = FrameFlags(rawValue: 1 << 4)
 
     /// A mark comes before the body of an envelope or a snapshot.

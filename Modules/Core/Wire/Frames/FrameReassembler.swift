@@ -20,7 +20,7 @@ package struct FrameReassembler: Sendable {
     package let framesMax: Int
     /// Maximum number of bytes of all incomplete frames together.
     package let bytesMax: Int
-    /// Time after its first piece at which an incomplete frame is dropped.
+    /// Time from an incomplete frame's first piece until the frame is dropped.
     package let timeout: Duration
     private let limits: FrameLimits
     /// Incomplete frames, oldest first.
@@ -42,7 +42,7 @@ package struct FrameReassembler: Sendable {
     /// Number of bytes that incomplete frames hold now.
     package var heldBytes: Int { partials.reduce(0) { $0 + $1.bytes.count } }
 
-    /// Takes a datagram. Returns the frame that it is or completes; nil while pieces are missing.
+    /// Takes a datagram. Returns the frame that it contains or completes; nil while pieces are missing.
     ///
     /// Ignores a repeated piece without comparing it: the frame's own checksum covers the result.
     /// - Parameter now: Time since any fixed moment. Must not decrease.
@@ -65,7 +65,7 @@ package struct FrameReassembler: Sendable {
     mutating func receiveFragment(
         _ header: FrameHeader, _ frame: UnsafeRawBufferPointer, now: Duration
     ) throws(WireError) -> [UInt8]? {
-        // The reserved compression has both bits that any compression has.
+        // `reservedCompression` is both compression bits, so this rejects every compression.
         guard header.flags.isDisjoint(with: [.reservedCompression, .names, .marked]) else {
             throw WireError(.corrupted, "a fragment can't be compressed, and can't have a mark or names")
         }
@@ -73,7 +73,7 @@ package struct FrameReassembler: Sendable {
         return try place(try reader.readFragment(limits: limits), now: now)
     }
 
-    /// Takes a datagram in an array. Returns the frame that it is or completes; nil while pieces are missing.
+    /// Takes a datagram in an array. Returns the frame that it contains or completes; nil while pieces are missing.
     package mutating func receive(_ datagram: [UInt8], now: Duration) throws(WireError) -> [UInt8]? {
         try datagram.withUnsafeBufferPointer { bytes throws(WireError) in
             try receive(UnsafeRawBufferPointer(bytes), now: now)

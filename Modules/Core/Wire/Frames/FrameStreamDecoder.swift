@@ -18,7 +18,7 @@ import MeshIdentity
 /// After an error the stream is dead. Every later `next` throws the same error, and appended bytes are discarded. The
 /// decoder never searches for a next frame in bytes that it can't read.
 public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
-    // Sendable although it holds memory and a class that aren't: no other object refers to them.
+    // Sendable although it holds memory and an object that aren't: nothing else refers to them.
     private var buffer: ByteQueue
     private var bodies: BodyDecoder
     private let limits: FrameLimits
@@ -26,7 +26,7 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     /// Reads frames that arrived in pieces. Created when the first one is complete.
     private var reassembledDecoder: FrameDecoder?
     private let dictionaries: [CompressionDictionary]
-    /// The header of the next frame, so that it is parsed once.
+    /// The header of the next frame, stored so that it is parsed only once.
     private var nextHeader: FrameHeader?
     /// The error that ended the stream; nil while it can be read.
     public private(set) var failure: WireError?
@@ -161,11 +161,11 @@ struct ByteQueue: ~Copyable {
         }
     }
 
-    /// Maximum capacity that is kept when the queue is empty.
+    /// Maximum capacity in bytes that is kept when the queue is empty.
     private static let keptBytes = 1 << 18
 
-    /// Moves the bytes to the front, and into larger memory if they need more than half of it. So each byte moves a bounded
-    /// number of times.
+    /// Moves the bytes to the front if all fit into half of the memory, otherwise into larger memory. On average, each
+    /// byte moves a bounded number of times.
     private mutating func reserve(_ more: Int) {
         let needed = count + more
         if needed <= capacity / 2, let base {

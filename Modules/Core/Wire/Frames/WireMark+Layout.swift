@@ -15,7 +15,7 @@ private struct MarkFlags: OptionSet {
 }
 
 extension WireMark {
-    /// - Throws: `invalidValue` for a mark without meaning.
+    /// - Throws: `invalidValue` for a mark that readers reject.
     func check() throws(WireError) {
         guard sequence > 0, isLatest || (1...sequence).contains(first) else {
             throw WireError(
@@ -64,7 +64,7 @@ extension WireReport {
     fileprivate static let silenceTag: UInt64 = 1
     fileprivate static let identitiesTag: UInt64 = 2
 
-    /// - Throws: `oversized` beyond a maximum, `invalidValue` for a report without meaning.
+    /// - Throws: `oversized` beyond a maximum, `invalidValue` for a report that readers reject.
     func check() throws(WireError) {
         guard receipts.count <= Self.entriesMax, floors.count <= Self.entriesMax else {
             throw WireError(

@@ -1,8 +1,8 @@
 import MeshFoundation
 import MeshIdentity
 
-// The bodies of Docs/Internals/WireFormat.md, "Bodies". Later versions add fields in a body's extension region, which older
-// readers skip.
+// The bodies of messages (Docs/Internals/WireFormat.md, "Bodies"). Later versions add fields in a body's extension
+// region, which older readers skip.
 
 // MARK: - Writing
 

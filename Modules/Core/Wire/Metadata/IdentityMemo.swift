@@ -34,7 +34,7 @@ extension WireReader {
         try readOthers(&self, &memo.metadata)
     }
 
-    /// Moves past those bytes if they come next.
+    /// Moves past `prefix` and returns true if it comes next.
     private mutating func takePrefix(_ prefix: [UInt8]) -> Bool {
         guard remaining >= prefix.count, !prefix.isEmpty else { return false }
         let isNext = prefix.withUnsafeBytes { prefix in

@@ -35,7 +35,7 @@ struct IdentityNumbering: Sendable {
     /// Reader only: true if the sender must get a report.
     private var isReportDue = false
     private var unknownEpoch: UInt16?
-    /// Reader only: true if a number came that wasn't introduced.
+    /// Reader only: true if a number has arrived that wasn't introduced.
     private var sawUnknownNumber = false
 
     init(epoch: UInt16) { self.epoch = epoch }
@@ -51,7 +51,7 @@ extension IdentityNumbering {
         known = report.map { $0.epoch == epoch ? $0.numbers : 0 }
     }
 
-    /// Returns the number of an identity, and its introduction, which must be written unless `isKnown`; nil without a number.
+    /// Returns an identity's number, and its introduction, to be written unless `isKnown`; nil if it gets no number.
     mutating func number(of metadata: SessionSyncMetadata) -> (number: Int, base: SessionSyncMetadata, isKnown: Bool)? {
         guard known != nil else { return nil }
         if last < slots.count, let base = slots[last], base.hasSameIdentity(as: metadata) {
@@ -71,7 +71,7 @@ extension IdentityNumbering {
         return (last, base, isKnown(last))
     }
 
-    /// Marks a number as introduced, and returns true if the receiver will know it. The rest of the datagram may use it.
+    /// Marks a number as introduced for the rest of the datagram. Returns true if it needs no introduction any more.
     private mutating func isKnown(_ number: Int) -> Bool {
         let bit: UInt64 = 1 << UInt64(number)
         defer { introduced |= bit }
@@ -129,7 +129,7 @@ extension IdentityNumbering {
         return nil
     }
 
-    /// Returns true if a number that wasn't introduced came since the last call.
+    /// Returns true if a number that wasn't introduced has arrived since the last call.
     mutating func takeUnknownNumberFlag() -> Bool {
         defer { sawUnknownNumber = false }
         return sawUnknownNumber

@@ -37,7 +37,7 @@ struct NameTable: ~Copyable {
     }
 }
 
-/// The form of a name: 0 for in full, 2 × number + 1 to write it in full and remember it, 2 × number + 2 to use a number.
+/// The form of a name. 0: in full. 2 × number + 1: in full, and remembered. 2 × number + 2: only its number.
 private enum NameHead {
     static let full: UInt64 = 0
     static func defining(_ number: Int) -> UInt64 { UInt64(number) * 2 + 1 }
@@ -102,7 +102,7 @@ extension NameTable {
     /// Remembers the new names of a payload. Call it when its frame is complete.
     mutating func remember(namesOf payload: UnsafeRawBufferPointer) {
         var reader = WireReader(payload)
-        // Written names can always be read again. A failure would only leave names unknown.
+        // Names that were written can always be read again. A failure would only leave them unknown.
         guard let names = try? reader.readNameCount() else { return }
         let known = count
         for _ in 0..<names {
@@ -120,7 +120,7 @@ extension NameTable {
 }
 
 extension WireReader {
-    /// Moves past the kind of names in front of a message, and their count.
+    /// Reads the `names` kind at the start of a payload, and returns the number of names.
     fileprivate mutating func readNameCount() throws(WireError) -> Int {
         guard try readUInt8() == WireKind.names.rawValue else {
             throw WireError(.corrupted, "the payload doesn't begin with names")
@@ -152,10 +152,10 @@ extension NameTable {
         return restored.array(followedBy: try reader.readRaw(reader.remaining))
     }
 
-    /// Maximum capacity that is kept for the next payload.
+    /// Maximum capacity in bytes that is kept for the next payload.
     private static let keptBytes = 1 << 18
 
-    /// Restores the names: at most 4096, each of 33 bytes or given in the frame itself.
+    /// Restores the names: at most 4096. Each takes at most 33 bytes or is in the frame itself.
     private mutating func restoreNames(_ reader: inout WireReader) throws(WireError) {
         let names = try reader.readVarint()
         guard names <= UInt64(min(reader.remaining, CompactLimit.texts)) else {

@@ -14,11 +14,11 @@ private struct MetadataFlags: OptionSet {
     static let absoluteCausal = MetadataFlags(rawValue: 1 << 5)
     /// Sequence and stamp are differences from the last ones of this identity.
     static let relative = MetadataFlags(rawValue: 1 << 6)
-    /// The monotonic timestamp is a difference from a guess that the last one of this identity allows.
+    /// The monotonic timestamp is a difference from a guess, which is based on the last one of this identity.
     static let relativeMonotonic = MetadataFlags(rawValue: 1 << 7)
 }
 
-/// The form of an identity: 0 for in full, 2 × slot + 1 to define a slot in full, 2 × slot + 2 to use a slot.
+/// The form of an identity. 0: in full. 2 × slot + 1: in full, which defines a slot. 2 × slot + 2: only the slot.
 private enum IdentityHead {
     static let full: UInt64 = 0
     static func defining(_ index: Int) -> UInt64 { UInt64(index) * 2 + 1 }
@@ -90,7 +90,7 @@ extension WireWriter {
             return []
         }
         writeSignedVarint(Int64(bitPattern: metadata.sequence &- last.sequence))
-        // At most 49 bits and a sign. One more bit says whether a counter follows.
+        // At most 48 bits and a sign, plus one bit that says whether a counter follows.
         let milliseconds = Int64(metadata.stamp.milliseconds) - Int64(last.stamp.milliseconds)
         let hasCounter = metadata.stamp.counter != 0
         writeSignedVarint(milliseconds * 2 + (hasCounter ? 1 : 0))
@@ -226,7 +226,7 @@ extension WireReader {
         guard let last else { throw WireError(.corrupted, "a stamp is relative to one that was never sent") }
         metadata.sequence = last.sequence &+ UInt64(bitPattern: try readSignedVarint())
         let difference = try readSignedVarint()
-        // No overflow: the first has 48 bits, and the second is half of 64.
+        // No overflow: the first operand has 48 bits, and the second has 63.
         let milliseconds = Int64(last.stamp.milliseconds) + (difference >> 1)
         guard milliseconds >= 0, milliseconds <= Int64(HybridTimestamp.millisecondsMax),
             let counter = UInt16(exactly: difference & 1 == 1 ? try readVarint() : 0)

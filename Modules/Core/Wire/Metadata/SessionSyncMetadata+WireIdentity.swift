@@ -32,7 +32,7 @@ extension WireWriter {
 }
 
 extension WireReader {
-    /// Reads metadata that has an identity and placeholders.
+    /// Reads an identity as metadata whose other fields are placeholders.
     mutating func readIdentity() throws(WireError) -> SessionSyncMetadata {
         let version = try readSignedVarint()
         let session = try readUUID()

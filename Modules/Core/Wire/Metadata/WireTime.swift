@@ -15,7 +15,7 @@ enum WireTime {
         Double(stamp.milliseconds) / 1000 - referenceDateSeconds
     }
 
-    /// Guesses a steady clock's time: it has advanced since the last message as far as the wall clock.
+    /// Guesses a steady clock's time: as if it had advanced as far as the wall clock since the last message.
     static func monotonic(after last: Double, from lastCausal: Date, to causal: Date) -> Double {
         last + (causal.timeIntervalSinceReferenceDate - lastCausal.timeIntervalSinceReferenceDate)
     }

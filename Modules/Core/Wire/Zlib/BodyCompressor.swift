@@ -1,7 +1,7 @@
 /// Compresses the bodies of a sender's frames according to its policy.
 ///
-/// From the first body that is large enough it keeps a zlib stream (or the policy's compressor). It also keeps a buffer
-/// of the size of the largest compressed body.
+/// From the first body that is large enough, it keeps a zlib stream (or the policy's compressor). It also keeps a
+/// buffer as large as the largest uncompressed body so far.
 final class BodyCompressor {
     private let policy: CompressionPolicy
     private let limits: FrameLimits

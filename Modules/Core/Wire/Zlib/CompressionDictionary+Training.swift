@@ -3,7 +3,7 @@
 // - The worth of a string of six bytes is the number of samples, beyond the first, that contain it.
 // - The samples are cut at strings without worth. In the paper all pieces have one length; here they end where repetition
 //   does.
-// - Pieces are taken in the order of the worth that no earlier piece covers. The best come last in the dictionary.
+// - Pieces are taken by worth, not counting strings that earlier pieces cover. The best come last in the dictionary.
 
 extension CompressionDictionary {
     /// Creates a dictionary from samples of the data to compress, such as the bodies of a hundred small frames.

@@ -24,7 +24,7 @@ package final class ZlibDeflater {
         stream.deallocate()
     }
 
-    /// Compresses bytes separately from earlier ones.
+    /// Compresses bytes independently of earlier ones.
     ///
     /// - Throws: `oversized` above 4 GiB, `compressionFailed`.
     package func compress(
@@ -43,7 +43,7 @@ package final class ZlibDeflater {
         return output
     }
 
-    /// Compresses bytes separately from earlier ones. Returns the number of bytes written; nil if they don't fit.
+    /// Compresses bytes independently of earlier ones. Returns the number of bytes written; nil if they don't fit.
     func compress(
         _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
         dictionary: CompressionDictionary?

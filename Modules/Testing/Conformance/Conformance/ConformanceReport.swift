@@ -18,7 +18,7 @@ public struct ConformanceReport: Hashable, Sendable, Codable {
         public let summary: String
         /// The outcome of the rule.
         public let outcome: Outcome
-        /// The reason for which it failed or was skipped; empty if it passed.
+        /// The reason why the rule failed or was skipped; empty if it passed.
         public let detail: String
 
         /// Creates the row of one rule for one plugin.
@@ -49,7 +49,7 @@ public struct ConformanceReport: Hashable, Sendable, Codable {
 
     /// True if no rule has failed.
     public var isConformant: Bool { !rows.contains { $0.outcome == .failed } }
-    /// The rows of rules that were broken.
+    /// The rows of rules that failed.
     public var failures: [Row] { rows.filter { $0.outcome == .failed } }
 
     /// Returns the row of a rule; nil if the rule wasn't examined.

@@ -1,14 +1,14 @@
 public import MeshBase
 
-/// A requirement on every implementation of a plugin point, and the check of it.
+/// A requirement on every implementation of a plugin point, and a function that checks it.
 ///
-/// Needs no test framework: tests, `plugins-tool verify` and other programs can run it. `Bench` is the type of its tools.
+/// Needs no test framework: tests, `plugins-tool verify` and other programs can run it. `Bench` provides its tools.
 public struct ConformanceRule<Bench: Sendable>: Sendable {
     /// The rule's ID, such as `transport.order.reliable`. It never changes.
     public let id: String
     /// The requirement in one line.
     public let summary: String
-    /// Returns the reason for which the rule doesn't apply to an implementation; nil if it applies.
+    /// Returns the reason why the rule doesn't apply to an implementation; nil if it applies.
     public private(set) var exemption: @Sendable (Bench) -> String? = { _ in nil }
     /// Checks the rule on a plugin.
     ///
@@ -55,7 +55,7 @@ public func requireEqual<Value: Equatable>(
     }
 }
 
-/// Shortens two long values: leaves out most of the common beginning, and everything far behind the first difference.
+/// Shortens two long values: omits most of their common beginning, and everything far after the first difference.
 private func brief(_ actual: String, _ expected: String) -> (String, String) {
     let common = zip(actual, expected).prefix { $0 == $1 }.count
     func around(_ text: String) -> String {

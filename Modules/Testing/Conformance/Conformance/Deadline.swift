@@ -20,6 +20,6 @@ func withDeadline<Result: Sendable>(
         race.finish()
     }
     for await result in finish { return result }
-    // Reached only if the caller is cancelled: then its stream ends first.
+    // Reached only if the caller is cancelled, which ends the stream before a result arrives.
     return nil
 }

@@ -1,10 +1,10 @@
-/// The time that a rule waits for one expectation: some turns, then some real time. With turns alone, a correct transport could
-/// fail on a busy machine, where a thread may be suspended amid its work.
+/// The time that a rule waits for one expectation: some turns, then some real time. With turns alone, a correct
+/// transport could fail on a busy machine, where a thread may be suspended in the middle of its work.
 package struct Patience {
-    /// The real time after all turns. Only an expectation that is never met takes it. Tests of transports that are broken on
-    /// purpose shorten it.
+    /// Maximum real time after all turns. All of it passes only if an expectation is never met. Tests of deliberately
+    /// broken transports shorten it.
     @TaskLocal package static var grace = Duration.seconds(10)
-    /// Maximum time for closing. Only a transport that hangs takes it.
+    /// Maximum time for closing. All of it passes only if a transport hangs.
     static let closing = Duration.seconds(120)
 
     let turns: Int

@@ -6,7 +6,7 @@ public import MeshTransport
 
 /// The tools of a transport rule: a pair of ends, ways to let time pass, and messages to send.
 ///
-/// The fixture's patience bounds every wait, so a rule ends whatever the transport does.
+/// The fixture's patience bounds every wait, so a rule ends even if the transport does nothing.
 public struct TransportBench: Sendable {
     /// The two ends under examination.
     public let pair: TransportPair
@@ -49,7 +49,7 @@ public struct TransportBench: Sendable {
         }
     }
 
-    /// Lets enough time pass for everything under way to arrive.
+    /// Lets enough time pass for everything in flight to arrive.
     public func settle() async {
         for _ in 0..<100 { await pair.settle() }
     }

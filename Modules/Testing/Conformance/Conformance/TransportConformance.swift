@@ -4,7 +4,7 @@ public import MeshIdentity
 public import MeshTransport
 public import MeshWire
 
-/// The conformance rules for transports. Runs them on a transport or a link.
+/// The conformance rules for transports, and functions that run them on a transport or a link.
 ///
 /// ```swift
 /// let report = await TransportConformance.examine(fixture, as: "transport.mine")
@@ -16,12 +16,12 @@ public enum TransportConformance {
         deliveryRules + snapshotRules + addressRules + lifecycleRules + reconnectionRules + pressureRules
         + hostilityRules + extrasRules + crowdRules + relaunchRules + linkRules
 
-    /// Examines a transport by each rule, with a fresh pair for each.
+    /// Checks a transport against each rule, with a new pair for each.
     ///
     /// - Parameters:
     ///   - codec: the codec for payloads, if the transport encodes any.
     ///   - rules: by default all rules.
-    ///   - limit: maximum real time of a rule. A rule that takes longer has failed; only one that hangs does.
+    ///   - limit: maximum real time of a rule. Only a rule that hangs takes longer. It has failed.
     public static func examine(
         _ fixture: TransportFixture, as plugin: PluginID, codec: any PayloadCodec = CompactCodec(),
         rules: [ConformanceRule<TransportBench>] = rules, limit: Duration = .seconds(600)
@@ -29,12 +29,12 @@ public enum TransportConformance {
         await examine(fixture, over: nil, as: plugin, codec: codec, rules: rules, limit: limit)
     }
 
-    /// Examines a link, and `LinkTransport`s over it, by each rule with fresh links.
+    /// Checks a link, and `LinkTransport`s over it, against each rule, with new links for each.
     ///
     /// - Parameters:
     ///   - codec: the transports' codec for payloads.
     ///   - rules: by default all rules.
-    ///   - limit: maximum real time of a rule. A rule that takes longer has failed; only one that hangs does.
+    ///   - limit: maximum real time of a rule. Only a rule that hangs takes longer. It has failed.
     public static func examine(
         _ fixture: LinkFixture, as plugin: PluginID, codec: any PayloadCodec = CompactCodec(),
         rules: [ConformanceRule<TransportBench>] = rules, limit: Duration = .seconds(600)

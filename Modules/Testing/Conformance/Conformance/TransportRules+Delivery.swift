@@ -145,7 +145,7 @@ extension TransportConformance {
             defer { sending.cancel() }
             for _ in 0..<5 { await bench.settle() }
             let received = bench.record(unread)
-            // Each envelope may take all of the patience.
+            // Each envelope may need the full patience.
             var count = 0
             while count < sequences.count {
                 try await bench.wait(for: "envelope \(count + 1)") { received.count > count }

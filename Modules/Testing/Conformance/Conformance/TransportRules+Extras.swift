@@ -66,7 +66,7 @@ extension TransportConformance {
     ]
 }
 
-/// An actor that sends, and notices whether another of its tasks could run meanwhile.
+/// An actor that sends, and detects whether another of its tasks ran during the send.
 private actor Caller {
     private var wasFree = false
 

@@ -166,7 +166,7 @@ extension TransportConformance {
         }.needs(.otherPeer, .faults),
     ]
 
-    /// Bytes with which no frame begins: zeros, an HTTP request, ones and noise.
+    /// Bytes that can't begin a frame: zeros, an HTTP request, ones and noise.
     static let garbage: [[UInt8]] = {
         var random = SplitMix64(seed: 3)
         let noise: [UInt8] = (0..<300).map { _ in UInt8(random.upTo(255)) }

@@ -53,7 +53,7 @@ extension TransportConformance {
             bench in
             try await bench.connect()
             let capabilities = bench.first.capabilities
-            // A newer event never replaces an older one.
+            // No transport offers this mode for events: a newer event never replaces an older one.
             var refused: [SessionDeliveryMode] = [.latestSnapshot]
             let hasQueue = bench.pair.faults?.lanes.contains(.queue) ?? false
             if !capabilities.supportsRealtime, !hasQueue { refused.append(.realtimeBestEffort) }

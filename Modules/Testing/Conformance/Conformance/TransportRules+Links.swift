@@ -320,7 +320,7 @@ extension TransportConformance {
         }.needs(.link, .otherPeer, .provenPeers),
     ]
 
-    /// Greets under an ID other than the proven one and sends in every mode: at first unconnected, so only on kept lanes.
+    /// Greets with an ID other than the proven one, and sends in every mode, first unconnected (on kept lanes).
     private static func greetAsAnother(_ fixture: LinkFixture) async throws {
         let group = try await fixture.makeLinks(2)
         guard let peerIDs = group.peerIDs else { return }
@@ -361,7 +361,7 @@ extension TransportConformance {
         let requests = bench.record(receiver.receiveSnapshotRequests())
         let other = SessionPeer(id: "somebody else", deviceClass: .unknown, appInstanceID: "0", topology: .unknown)
         for mode in [SessionDeliveryMode.realtimeBestEffort, .reliableEventually, .latestSnapshot] {
-            // Best effort may be lost.
+            // Best-effort messages may be lost.
             for sequence in 1...(mode == .realtimeBestEffort ? 20 : 1) as ClosedRange<UInt64> {
                 for source in [other, sender.localPeer] {
                     let feature = "\(mode.rawValue) of \(source.id)"
@@ -395,7 +395,7 @@ extension TransportConformance {
 
     private static func namesakes(_ fixture: LinkFixture) async throws {
         let group = try await fixture.makeLinks(3)
-        // Two links that prove their peer IDs can't share a name.
+        // Two links that prove their peer IDs can't share an ID.
         guard group.peerIDs == nil else { return }
         let ends = try group.links.enumerated().map { index, link in
             var configuration = fixture.configuration

@@ -12,13 +12,13 @@ enum TransportNeed: Sendable {
     case faults
     /// A certain lane on the link.
     case lane(LinkLane)
-    /// A lane that works while connected.
+    /// A lane that works only while connected.
     case liveLane
-    /// A lane that loses nothing.
+    /// A lane that loses and reorders nothing: stream or queue.
     case orderedLane
-    /// A lane on which a newer packet replaces a waiting one.
+    /// A lane on which a newer snapshot replaces a waiting one: a live lane, or `latest`.
     case replacement
-    /// Best effort that can travel only over the connection between the two peers.
+    /// Best-effort messages that can travel only over the connection between the two peers.
     case nothingKeepsBestEffort
     /// A third peer that both peers know.
     case bystander
@@ -80,7 +80,7 @@ extension ConformanceRule where Bench == TransportBench {
 }
 
 extension TransportBench {
-    /// True if a lane works while connected. Without one, no peer counts as reachable, so a full queue throws instead of
-    /// making the sender wait.
+    /// True if a lane works only while connected. Without one, no peer counts as reachable, so a send to a full queue
+    /// throws instead of waiting.
     var hasLiveLane: Bool { pair.faults?.lanes.contains(where: \.isLive) ?? first.capabilities.supportsRealtime }
 }

@@ -206,7 +206,7 @@ extension TransportConformance {
         }
         await bench.settle()
         let arrived = received.sequences()
-        // Best effort may be lost just before a subscriber, but is neither doubled nor reordered.
+        // Best-effort messages may be lost before they reach a subscriber, but aren't duplicated or reordered.
         let expected = mode == .reliableEventually ? Array(1...UInt64(accepted.count)) : Array(Set(arrived)).sorted()
         try require(!arrived.isEmpty, "none of \(count) accepted envelopes arrived")
         try requireEqual(arrived, expected, "what arrived")
@@ -236,8 +236,8 @@ extension TransportConformance {
         return (task, progress)
     }
 
-    /// Waits until no more sends are accepted. The transports' time must be held: otherwise they would notice that the peer
-    /// doesn't answer.
+    /// Waits until no more sends are accepted. Hold the transports' time, or they would notice that the peer doesn't
+    /// answer.
     private static func waitUntilStill(_ progress: Progress) async throws {
         var (last, stillCount) = (0, 0)
         for _ in 0..<10_000 where stillCount < 500 {

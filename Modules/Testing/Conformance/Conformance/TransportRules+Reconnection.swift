@@ -125,7 +125,7 @@ extension TransportConformance {
             try await bench.wait(for: "the peer to be reported as reachable") { announced() == [true] }
             faults.cut()
             try await bench.wait(for: "word that it is gone") { announced() == [true, false] }
-            // Connected again, but nothing gets through.
+            // Reconnects, but lets nothing through.
             faults.setRoom(0)
             faults.mend()
             await bench.settle()

@@ -19,8 +19,8 @@ extension TransportConformance {
             try await after.connect()
             try await after.send(31...35)
             try await after.wait(for: "envelopes 6 to 35") { received.sequences().last == 35 }
-            // A platform's lane may deliver before the crash. Envelopes that arrived but weren't yet recorded as read are offered
-            // again.
+            // A platform's lane may deliver before the crash. Envelopes that arrived, but weren't recorded as read, are
+            // offered again.
             let (early, late) = (met.sequences(), received.sequences())
             try requireEqual(Set(early + late), Set(1...35), "what arrived before and after the crash")
             for sequences in [early, late] { try requireEqual(sequences, Set(sequences).sorted(), "the order") }

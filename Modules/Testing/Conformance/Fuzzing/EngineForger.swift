@@ -20,8 +20,8 @@ package enum ForgedMessage<State: Codable & Sendable, Event: Codable & Sendable>
 
 /// Forges a hostile peer's messages to an engine, with full knowledge of the engine.
 ///
-/// The transport proves the sender, so each message has its sender's peer ID. Its content may name any peer. Its numbers are
-/// limits of arithmetic, or close to numbers that the engine holds.
+/// The transport proves the sender, so each message has its sender's peer ID. Its content may name any peer. Most of
+/// its numbers are limits of arithmetic, or close to numbers that the engine holds.
 package struct EngineForger<Choices: ForgeryChoices> {
     package var choices: Choices
     /// The sender.
@@ -31,8 +31,8 @@ package struct EngineForger<Choices: ForgeryChoices> {
     /// Tokens that the victim wants returned.
     package var tokens: [LivenessToken] = []
     package var moment: Date
-    /// True to exclude lies that a group of three can detect only by comparing messages to its members: events with numbers that
-    /// other events could have, claims that the victim has forked or was replaced, and another history.
+    /// True to exclude lies that a group of three detects only by comparing messages to different members: events with
+    /// numbers that other events could have, claims that the victim has forked or was replaced, and another history.
     package var isConsistent = false
     /// True to include views, and to relay events that others have allegedly written.
     package var includesViews = false
@@ -224,13 +224,13 @@ extension EngineForger {
 
     private func consistent(_ control: SessionControl) -> SessionControl {
         var control = control
-        // A first sequence voids everything before it, but only at peers that receive it.
+        // A first sequence invalidates everything before it, but only at peers that receive it.
         if control.firstSequence > 1, control.firstSequence < 1 << 63 { control.firstSequence = 1 }
         if control.position < 1 << 53 { control.position = 0 }
         return control
     }
 
-    /// Returns a sequence above all of the liar's events, however many follow.
+    /// Returns a sequence that the liar's next 999 events don't reach.
     private func unused(_ held: UInt64) -> UInt64 { held > .max - 1_000 ? .max : held + 1_000 }
 
     mutating func claims<State, Event, Reducer, Policy>(

@@ -2,7 +2,7 @@ import Foundation
 import MeshIdentity
 
 extension FuzzTarget {
-    /// A payload decoded as several types. Each decoded value must survive a round trip.
+    /// A target for a codec. Decodes the input as several types. Each decoded value must survive a round trip.
     static func codec(_ codec: any PayloadCodec) -> FuzzTarget {
         FuzzTarget(codec.id.name) { input in
             try attack(codec, input, as: SampleEvent.self)
@@ -23,7 +23,7 @@ extension FuzzTarget {
             try require(false, "what \(codec.id.name) has written as \(type) can be read")
             return
         }
-        // NaN differs from itself, so compares bytes too.
+        // Compares bytes too, because NaN differs from itself.
         try require(again == value || (try? codec.encode(again)) == written, "\(type) survives a round trip")
     }
 

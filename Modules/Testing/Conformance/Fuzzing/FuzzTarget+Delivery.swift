@@ -7,8 +7,8 @@ extension FuzzTarget {
     /// Maximum number of runs. A run has up to 2,041 frames, and more runs find no more faults.
     private static var runsMax: Int { 16 }
 
-    /// An authenticated peer that lies and floods. The first byte chooses the lane, and the rest are runs of a `LyingPeer`, of
-    /// which the first 16 count. The victim must store nothing in another peer's name, and stay within its budgets.
+    /// A target for delivery from an authenticated peer that lies and floods. The first byte chooses the lane; the rest
+    /// is up to 16 runs of a `LyingPeer`. The victim must store nothing in another peer's name, and keep its budgets.
     static var delivery: FuzzTarget {
         FuzzTarget("delivery") { input in
             guard let first = input.first else { return }

@@ -1,9 +1,9 @@
 import MeshDiscovery
 
 extension FuzzTarget {
-    /// A packet of multicast DNS. Decoded as a message, it must survive a round trip. A core that announces and browses receives
-    /// it from two ports and must stay within its bounds. Received at the extremes of all ranges and followed by long silence, it
-    /// must be forgotten.
+    /// A target for packets of multicast DNS. A decoded message must survive a round trip. A core that announces and
+    /// browses receives the packet from two ports, and must stay within its bounds. Then it receives the packet from
+    /// extreme addresses at extreme times, and must forget the packet's services after a long silence.
     static var dns: FuzzTarget {
         FuzzTarget("dns") { input in
             if let message = try? DNSMessage(input), let written = write(message) {
@@ -85,7 +85,7 @@ extension FuzzTarget {
         return core
     }()
 
-    /// Returns nil if the message is too large, which compression pointers can cause.
+    /// Encodes a message. Returns nil if it is too large, which compression pointers can cause.
     private static func write(_ message: DNSMessage) -> [UInt8]? {
         var writer = DNSWriter()
         for question in message.questions where !writer.append(question) { return nil }

@@ -3,11 +3,11 @@ import MeshFoundation
 import MeshIdentity
 
 extension FuzzTarget {
-    /// Messages of a hostile peer to an engine. The first byte chooses the engine's state. The rest are the liar's choices, and
-    /// taps, ticks and relaunches in between.
+    /// A target for an engine that receives a hostile peer's messages. The first byte chooses the engine's state. The
+    /// rest are the liar's choices, with taps, ticks and relaunches between them.
     ///
-    /// The engine must not trap, and must accept its user's taps, encode them so that others accept them, and read its own image.
-    /// What it holds and sends must stay within its bounds. A peer that is unknown to it must change nothing.
+    /// The engine must not trap. It must accept its user's taps, encode them so that others accept them, read its own
+    /// image, and bound what it holds and sends. A peer that it doesn't know must change nothing.
     static var engine: FuzzTarget {
         FuzzTarget("engine") { input in
             guard let first = input.first else { return }

@@ -3,8 +3,8 @@ import MeshIdentity
 import MeshWire
 
 extension FuzzTarget {
-    /// A sealed frame, alone and twice on a connection. The first three bytes are its kind, codec and flags; the rest is its
-    /// body. A decoded frame must survive a round trip.
+    /// A target for a frame with a valid checksum, alone and twice on a connection. The first three bytes are its kind,
+    /// codec and flags; the rest is its body. A decoded frame must survive a round trip.
     static func frame(_ table: CodecTable) -> FuzzTarget {
         FuzzTarget("frame") { input in
             guard input.count >= 3 else { return }
@@ -33,7 +33,7 @@ extension FuzzTarget {
         }
     }
 
-    /// A connection must decode and encode a frame again with what it remembers from the first time.
+    /// Requires that a connection can decode and encode a frame again with what it remembers from the first time.
     private static func attackConnection(_ frame: [UInt8], _ table: CodecTable) throws {
         guard let codec = table.codecs.first else { return }
         var reader = FrameStreamDecoder(codecs: table)
@@ -55,7 +55,7 @@ extension FuzzTarget {
         }
     }
 
-    /// A datagram introduces identities. It must be decoded and encoded again, with them and with their numbers.
+    /// Requires that a datagram can be decoded and encoded again, both with identities and with their numbers.
     private static func attackDatagrams(_ frame: [UInt8], _ table: CodecTable) throws {
         guard let codec = table.codecs.first else { return }
         var reader = FrameDecoder(codecs: table, numbering: nil)
@@ -95,7 +95,7 @@ extension FuzzTarget {
         return timeless(left) == timeless(right)
     }
 
-    /// A stream of frames, sealed or not, in pieces of the size that the first byte chooses. The size must make no difference.
+    /// A target for a stream of frames, valid or not. The first byte chooses the size of pieces, which must not matter.
     static func stream(_ table: CodecTable) -> FuzzTarget {
         FuzzTarget("stream") { input in
             guard let first = input.first else { return }
@@ -120,7 +120,7 @@ extension FuzzTarget {
         return ["\(count)", "\(decoder.skippedCount)", decoder.failure.map { "\($0.code)" } ?? "none"]
     }
 
-    /// A compressed body. The first two bytes are the size that it claims.
+    /// A target for a compressed body. The first two bytes are the size that it claims.
     static var inflate: FuzzTarget {
         FuzzTarget("inflate") { input in
             guard input.count >= 2, let inflater = try? ZlibInflater() else { return }

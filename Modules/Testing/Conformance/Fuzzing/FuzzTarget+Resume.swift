@@ -1,8 +1,8 @@
 import MeshResume
 
 extension FuzzTarget {
-    /// A frame of a resumable stream, as text and as binary, from a client and from a server. A decoded client's frame must
-    /// survive a round trip.
+    /// A target for frames of a resumable stream, text and binary, from a client and from a server. A client's decoded
+    /// frame must survive a round trip.
     static var resume: FuzzTarget {
         FuzzTarget("resume") { input in
             for encoding in FrameEncoding.allCases {

@@ -13,7 +13,7 @@ package struct LyingPeer: Sendable {
     package static let runBytes = 7
 
     package let peer: SessionPeer
-    /// The names under which it speaks; its own first.
+    /// The peer IDs that it uses as a message's source; its own first.
     private let names: [String]
 
     package init(_ id: String, as others: String...) {
@@ -63,7 +63,7 @@ package struct LyingPeer: Sendable {
         }
     }
 
-    /// Returns no frame if the encoder refuses the message. Another target tests what decoders make of such frames.
+    /// Encodes a frame; returns none if the encoder refuses the message. Another target feeds such frames to decoders.
     private func frame(_ message: WireMessage, _ mark: WireMark?) -> [[UInt8]] {
         var encoder = FrameEncoder(codec: CompactCodec(), compression: .stored, interning: false)
         return (try? encoder.encode(message, mark: mark)).map { [$0] } ?? []

@@ -3,10 +3,10 @@ import MeshIdentity
 extension CompactCodec {
     /// Digest of a value's canonical encoding, equal on every device, system and launch.
     ///
-    /// - Returns: nil if the value can't be encoded, or if its decoded copy encodes differently. A type that lists a set in
-    ///   memory order has another digest on each device, so such digests can't be compared.
+    /// - Returns: nil if the value can't be encoded, or if its decoded copy encodes differently. A type that encodes a
+    ///   set in memory order, for example, would have a different digest on each device.
     package static func canonicalDigest<Value: Codable>(of value: Value) -> UInt64? {
-        // Through Codable, because conformances to `WireCodable` may come and go with versions of an app.
+        // Uses Codable: a version of an app may add or remove a conformance to `WireCodable`.
         let codec = CompactCodec(mode: .deterministic, usesDirectPath: false)
         guard let bytes = try? codec.encode(value), let copy = try? codec.decode(Value.self, from: bytes),
             let again = try? codec.encode(copy), again == bytes

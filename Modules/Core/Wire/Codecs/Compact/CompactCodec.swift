@@ -10,7 +10,7 @@ public import MeshIdentity
 /// This library's own format: small, fast, lossless, and readable by older and newer versions of an app.
 ///
 /// Types that conform to `WireCodable` take the direct path: numbered fields, without Codable. All others go through
-/// Codable: named fields, each name once a message. A reader accepts both.
+/// Codable: named fields, with each name written once per message. A reader accepts both.
 public struct CompactCodec: PayloadCodec {
     /// Selects speed, or equal bytes for equal values.
     public enum Mode: Hashable, Sendable {
@@ -124,7 +124,7 @@ public struct CompactCodec: PayloadCodec {
 
 extension CompactCodec {
     /// Encodes a value on the direct path. Skips the search for the conformance.
-    /// - Throws: `tooDeep`.
+    /// - Throws: `tooDeep`; `encodingFailed` if two keys of a dictionary have one name.
     @inlinable
     public func encode<Value: WireValue>(direct value: Value) throws(WireError) -> [UInt8] {
         try withWriter { value.write(to: &$0, as: .element) }
@@ -154,7 +154,7 @@ extension CompactCodec {
 }
 
 extension CompactReader {
-    /// Exchanges the tables for the thread's, which already have memory.
+    /// Swaps this reader's tables with the thread's, which already have memory.
     fileprivate mutating func borrowTables(of scratch: UnsafeMutablePointer<CoderScratch>) {
         removeTexts()
         swap(&names, &scratch.pointee.names)

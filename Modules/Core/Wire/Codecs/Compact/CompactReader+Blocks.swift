@@ -1,5 +1,5 @@
-// A reader may want other values than a block holds: a version widened the numbers, or a type reads one by one what
-// another wrote as an array. Then the block is first expanded into the list that it stands for.
+// A type may need other values than a block holds: a version has widened the numbers, or a type reads one by one the
+// elements that another type wrote as an array. The reader then first expands the block into a list.
 
 extension CompactReader {
     /// Reads a block and returns the list of the same values.
@@ -33,7 +33,7 @@ extension CompactReader {
     }
 }
 
-/// The list that a block stands for: its count and its elements.
+/// A block that was expanded into a list: the count, then the elements with their kinds.
 @usableFromInline
 struct ExpandedBlock {
     let list: [UInt8]
@@ -43,7 +43,7 @@ struct ExpandedBlock {
     func read(
         _ outer: borrowing CompactReader, _ body: (inout CompactReader) throws(WireError) -> Void
     ) throws(WireError) {
-        // A closure of the standard library would erase the type of the error.
+        // `withUnsafeBytes` would erase the type of an error that its closure throws.
         var failure: WireError?
         list.withUnsafeBytes { bytes in
             do throws(WireError) {

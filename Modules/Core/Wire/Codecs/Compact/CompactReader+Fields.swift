@@ -42,8 +42,8 @@ extension CompactReader {
         return true
     }
 
-    /// True if the next head shows that the record lacks the field: the record ends, or a later field comes. False if that
-    /// takes a closer look.
+    /// True if the next head shows that the record lacks the field: the record ends, or a later field comes. False if
+    /// only a search can tell.
     @inlinable @inline(__always)
     func lacks(_ field: UInt32) -> Bool {
         guard nameMask == 0, field > lastField, bytes.remaining > 0 else { return false }
@@ -107,7 +107,7 @@ extension CompactReader {
 
     /// Moves past the next field's head if it has that name.
     /// - Parameter name: UTF-8, of at most 127 bytes.
-    /// - Returns: nil, without moving, if the field has another name or needs a closer look.
+    /// - Returns: nil, without moving, if the field has another name or only a search can tell.
     mutating func takeNamed(_ name: UnsafeRawBufferPointer) throws(WireError) -> (number: UInt64, kind: WireKind)? {
         let start = bytes.cursor
         if bytes.remaining > name.count + 2, start.load(as: UInt8.self) == CompactMark.nameDefinition {

@@ -12,7 +12,7 @@ public struct CompactReader: ~Copyable {
     /// Address of the first field of the current record.
     @usableFromInline var recordStart: UnsafeRawPointer
     @usableFromInline var depth = 0
-    /// Number of the field of that record that was read last.
+    /// Number of the field that was read last in the current record.
     @usableFromInline var lastField: UInt32 = 0
     @usableFromInline let depthMax: Int
     /// 0x100 in a named record, so that no head compares equal to a numbered one; else 0.
@@ -130,7 +130,7 @@ extension CompactReader {
         throw .mismatch(kind, wanted: "a Boolean")
     }
 
-    /// Reads a 64-bit floating-point number. Accepts a `Float`, and an integer that a `Double` represents exactly.
+    /// Reads a 64-bit floating-point number. Accepts a `Float`, and an `Int64` that a `Double` represents exactly.
     ///
     /// - Throws: `typeMismatch`, `invalidValue`, `truncated`.
     @inlinable @inline(__always)
@@ -199,7 +199,7 @@ extension CompactReader {
                 strings.define(offset: start, count: length, text: text)
                 return text
             } catch {
-                // It gets its number anyway, for a type that continues after the error.
+                // The string gets its number anyway, because a type may catch the error and continue.
                 strings.define(offset: start, count: length, text: "")
                 throw error
             }
@@ -210,7 +210,7 @@ extension CompactReader {
         }
     }
 
-    /// Returns bytes that are valid as long as the message.
+    /// Reads bytes, which are valid as long as the message.
     public mutating func readBytes(_ kind: WireKind) throws(WireError) -> UnsafeRawBufferPointer {
         guard kind == .bytes else { throw .mismatch(kind, wanted: "bytes") }
         let length = try bytes.readLength()

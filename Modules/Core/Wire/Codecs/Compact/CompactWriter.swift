@@ -2,17 +2,17 @@ public import MeshFoundation
 
 /// Writes values in the `compact` format: the direct path, without Codable.
 ///
-/// Passed to `WireCodable` conformances. Apps don't create one. A failure (nesting beyond the limit) is stored and
-/// thrown at the end of the message, so conformances need not throw.
+/// Passed to `WireCodable` conformances. Apps don't create one. A failure (nesting beyond the limit, or two keys with
+/// one name) is stored and thrown at the end of the message, so conformances need not throw.
 public struct CompactWriter: ~Copyable {
     @usableFromInline var bytes: WireWriter
     @usableFromInline var depth = 0
     /// The first failure of this message; nil while it can be written.
     @usableFromInline var failure: WireError?
     @usableFromInline var names = TextNumbering()
-    /// True if names are collected here, and put in front of the value when the message is complete.
+    /// True if names are collected in `firstNames`, and put in front of the value when the message is complete.
     var putsNamesFirst = false
-    /// The lengths and texts of those names.
+    /// The lengths and texts of the names that go in front of the value.
     private(set) var firstNames = WireWriter(capacity: 64)
     @usableFromInline var strings = TextNumbering()
     @usableFromInline var cases = EnumCaseCache()
@@ -49,7 +49,7 @@ extension CompactWriter {
     /// Maximum number of bytes in a value's head: a field number and a kind.
     @inlinable static var headBytesMax: Int { 6 }
 
-    /// Writes a head. The caller must have reserved `headBytesMax`.
+    /// Writes a head. The caller must have reserved `headBytesMax` bytes.
     @inlinable @inline(__always)
     mutating func writeHead(_ head: WireHead, _ kind: WireKind) {
         if head.field == 0 { return bytes.append(kind.rawValue) }
@@ -101,7 +101,7 @@ extension CompactWriter {
         bytes.appendVarint(UInt64(bitPattern: (value &<< 1) ^ (value &>> 63)))
     }
 
-    /// Writes an unsigned integer. If `Int64` can hold it, it is written like one.
+    /// Writes an unsigned integer. If `Int64` can hold it, writes it as a signed one.
     @inlinable @inline(__always)
     public mutating func write(_ value: UInt64, as head: WireHead) {
         if _fastPath(value <= UInt64(Int64.max)) { return write(Int64(bitPattern: value), as: head) }
@@ -110,7 +110,7 @@ extension CompactWriter {
         bytes.appendVarint(value)
     }
 
-    /// Writes a signed 128-bit integer, low word first. One that fits into 64 bits is written like a 64-bit one.
+    /// Writes a signed 128-bit integer, low word first. If 64 bits can hold it, writes it as a 64-bit integer.
     public mutating func write(high: Int64, low: UInt64, as head: WireHead) {
         if high == 0 { return write(low, as: head) }
         if high == -1, low >> 63 == 1 { return write(Int64(bitPattern: low), as: head) }
@@ -120,7 +120,7 @@ extension CompactWriter {
         bytes.append(high.littleEndian)
     }
 
-    /// Writes an unsigned 128-bit integer, low word first. If a signed one can hold it, it is written like one.
+    /// Writes an unsigned 128-bit integer, low word first. If `Int128` can hold it, writes it as a signed one.
     public mutating func write(high: UInt64, low: UInt64, as head: WireHead) {
         if high >> 63 == 0 { return write(high: Int64(bitPattern: high), low: low, as: head) }
         bytes.reserve(Self.headBytesMax + 16)
@@ -267,7 +267,7 @@ extension CompactWriter {
         bytes.appendVarint(UInt64(text.count))
         if isNumbered { names.define(text, hash: hash, offset: bytes.position) }
         if isPadded, let start = text.baseAddress {
-            // Two moves of a width known to the compiler, instead of a call.
+            // A copy of constant size compiles to two moves, instead of a call.
             bytes.base.advanced(by: bytes.position).copyMemory(from: start, byteCount: 32)
             bytes.position &+= text.count
         } else {

@@ -1,4 +1,4 @@
-/// The names that a reader has met in a message so far: where each is in the message.
+/// The names that a reader has met in a message so far, as offsets and lengths.
 @usableFromInline
 struct NameIndex: ~Copyable {
     @usableFromInline

@@ -1,6 +1,6 @@
 /// The numbered strings that a reader has met in a message so far: their offsets, and the values read from them.
 ///
-/// So a repeated string shares the storage of the first, and a repeated enum case needs no string at all.
+/// A repeated string shares the storage of the first, and a repeated enum case needs no string at all.
 /// At most `CompactLimit.texts` entries of 40 bytes.
 @usableFromInline
 struct StringIndex: ~Copyable {
@@ -56,7 +56,7 @@ struct StringIndex: ~Copyable {
     }
 
     /// - Parameter base: Address of the message's first byte.
-    /// - Throws: `corrupted` if no such string comes before, or if it isn't UTF-8.
+    /// - Throws: `corrupted` if the message has no string with that number yet, or if the string isn't UTF-8.
     mutating func text(_ index: UInt64, in base: UnsafeRawPointer) throws(WireError) -> String {
         guard let entries, index < UInt64(count) else {
             throw WireError(.corrupted, "string \(index) has not been written yet")
@@ -85,7 +85,7 @@ struct StringIndex: ~Copyable {
 // MARK: - Cases
 
 extension StringIndex {
-    /// Returns the case that was read from a string, if the same enum has read that string before.
+    /// Returns the case that was read from a string; nil unless the same enum was the last to read it as a case.
     func caseByte(_ index: UInt64, of owner: ObjectIdentifier) -> UInt8? {
         guard let entries, index < UInt64(count) else { return nil }
         let entry = entries + Int(index)

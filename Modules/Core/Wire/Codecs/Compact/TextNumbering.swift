@@ -1,6 +1,6 @@
 // An open-addressing hash table with linear probing: a text that collides takes the next free slot. Slots carry the
-// message's counter, so a new message empties the table by counting on. The hash mixes in one word at a time by a
-// 64 × 64 → 128 bit multiplication and folds the product's halves, as wyhash does.
+// message's counter, so incrementing it for a new message empties the table. The hash mixes in one word at a time by
+// a 64 × 64 → 128 bit multiplication and XORs the product's halves, as wyhash does.
 
 /// The texts that a writer has numbered in a message, found by their bytes. Names have one table and strings another.
 ///
@@ -44,7 +44,7 @@ struct TextNumbering: ~Copyable {
         return nil
     }
 
-    /// Numbers the text that is now at `offset`. Call it for every text that a reader numbers.
+    /// Numbers the text that is, or will be, at `offset`. Call it for every text that a reader numbers.
     @inline(__always)
     mutating func define(_ text: UnsafeRawBufferPointer, hash: UInt32, offset: Int) {
         guard count < CompactLimit.texts else { return }
@@ -113,7 +113,7 @@ struct TextNumbering: ~Copyable {
 // MARK: - Hashing
 
 extension TextNumbering {
-    /// Returns the same hash for a text in every process, so that equal messages have equal bytes.
+    /// Returns a hash of a text that is the same in every process.
     @inline(__always)
     static func hash(_ text: UnsafeRawBufferPointer) -> UInt32 {
         guard let start = text.baseAddress else { return 0 }

@@ -61,7 +61,7 @@ extension WireCodable {
         try reader.leaveRecord(outer)
     }
 
-    /// Reads a list of values. Faster than reading each by itself, because the enclosing record is saved once for the list.
+    /// Reads a list of values. Faster than separate reads: the enclosing record is saved once for the whole list.
     @inlinable
     public static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Self] {
         guard kind == .list else { return try reader.readExpanded(kind) }
@@ -172,7 +172,7 @@ public struct WireFieldReader<Keys: CodingKey & RawRepresentable<Int>>: ~Copyabl
         return value
     }
 
-    /// Returns the key of the record's first field, which is the enum case that was written. Read the field by that key next.
+    /// Returns the key of the record's first field, which is the enum case that was written. Then read that field.
     ///
     /// - Throws: `unknownCase`, with the name or number of a case that `Keys` doesn't have.
     @inlinable

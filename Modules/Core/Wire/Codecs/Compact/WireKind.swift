@@ -35,7 +35,7 @@ extension WireKind {
     @inlinable public static var float: WireKind { WireKind(rawValue: 11) }
     /// Bytes: a length, then the bytes.
     @inlinable public static var bytes: WireKind { WireKind(rawValue: 12) }
-    /// An unsigned integer that exceeds a signed 64-bit one, as LEB128.
+    /// An unsigned integer larger than `Int64.max`, as LEB128.
     @inlinable public static var uint: WireKind { WireKind(rawValue: 13) }
     /// A signed integer: sixteen bytes, two's complement.
     @inlinable public static var int128: WireKind { WireKind(rawValue: 14) }
@@ -43,7 +43,7 @@ extension WireKind {
     @inlinable public static var uint128: WireKind { WireKind(rawValue: 15) }
     /// A reference to an earlier string of this message, by its number.
     @inlinable public static var repeatedString: WireKind { WireKind(rawValue: 16) }
-    /// A present value that reads as nil, such as `.some(nil)`. The value follows.
+    /// A mark for a present value that would otherwise read as nil, such as `.some(nil)`. The value follows.
     @inlinable public static var some: WireKind { WireKind(rawValue: 17) }
     /// Marks a named field as missing, so that a reader need not search for it.
     @inlinable public static var absent: WireKind { WireKind(rawValue: 18) }
@@ -85,8 +85,8 @@ extension WireKind: CustomStringConvertible {
     }
 }
 
-/// The place of a value that is being written. A numbered field's head includes the number; in a list or at the top,
-/// the kind comes first.
+/// The place of a value that is being written. A field's head contains the field's number and the kind. The head of a
+/// list element, or of the message's value, is only the kind.
 @frozen
 public struct WireHead: Sendable {
     @usableFromInline let field: UInt32
@@ -104,7 +104,7 @@ enum CompactLimit {
     static let depth = 32
     /// Maximum field number; the minimum is 1.
     static let field = 1 << 28
-    /// Maximum number of names that a message numbers, and of strings. Later ones are written out.
+    /// Maximum number of names that a message numbers, and of strings. Further ones are written out each time.
     static let texts = 4096
     /// Minimum number of bytes in a numbered string.
     static let repeatedStringBytesMin = 3

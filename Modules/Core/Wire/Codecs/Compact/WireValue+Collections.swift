@@ -73,8 +73,8 @@ extension Set: WireValue where Element: WireValue {
     }
 }
 
-/// As in Codable, keys that are strings or integers, or that convert to a coding key, are names of a record. Other keys
-/// make a list of keys and values in turn.
+/// As in Codable, `String` and `Int` keys, and keys that convert to a coding key, are the names of a record's fields.
+/// Other keys make a list of alternating keys and values.
 extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
     @inlinable public static var wireKind: WireKind { .namedRecord }
 
@@ -212,7 +212,7 @@ extension CompactWriter {
         }
     }
 
-    /// Inserts the mark if the value at `start` is a nil, or a marked nil, and doesn't just end in the same byte.
+    /// Inserts the mark if the value at `start` is a nil or a marked nil. Other values may end in the same byte.
     @usableFromInline @inline(never)
     mutating func markNilAsPresent(from start: Int, as head: WireHead) {
         var offset = start
@@ -235,7 +235,7 @@ extension CompactWriter {
         if _slowPath(bytes.position == start) { writeNil(as: head) }
     }
 
-    /// Sorts elements by the separately written bytes of a part of each.
+    /// Sorts elements by the encoded bytes of a part of each.
     func sorted<Element, Part: WireValue>(_ elements: [Element], by part: (Element) -> Part) -> [Element] {
         let keyed = elements.map { element in
             var writer = CompactWriter(bytes: WireWriter(), mode: .deterministic, depthMax: depthMax)

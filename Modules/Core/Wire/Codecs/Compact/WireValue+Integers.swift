@@ -1,4 +1,4 @@
-// All integers have one kind, whatever their width, so that a version of an app can widen a field.
+// An integer's kind depends on its value, not on its type's width, so that a version of an app can widen a field.
 
 /// An integer type of the wire. The conformances differ only in how they write an array.
 public protocol WireInteger: WireValue, FixedWidthInteger {

@@ -1,16 +1,16 @@
-/// A type that the direct path can write. The fields of a `WireCodable` type must conform.
+/// A type that the direct path can write and read. The fields of a `WireCodable` type must conform.
 ///
 /// The standard types conform. A type with fields conforms to `WireCodable` instead. An enum with raw values only needs
 /// an empty conformance.
 public protocol WireValue {
-    /// The kind in which most values of the type are written. Reading is fastest for it.
+    /// The kind in which most values of the type are written. The reader tries it first.
     static var wireKind: WireKind { get }
     /// The value of an absent field; nil if a missing field is an error.
     static var wireAbsent: Self? { get }
 
     /// Writes the value with its head.
     ///
-    /// - Parameter head: The field, or the place in a list, of the value.
+    /// - Parameter head: The value's field, or `.element` in a list.
     func write(to writer: inout CompactWriter, as head: WireHead)
     /// Reads a value of the type from the bytes.
     ///
@@ -109,7 +109,7 @@ extension CompactReader {
         return elements
     }
 
-    /// Reads a block that has other numbers than `Element` writes.
+    /// Reads a block of another kind than `Element` writes.
     @inlinable
     mutating func readExpanded<Element: WireValue>(_ kind: WireKind) throws(WireError) -> [Element] {
         var elements: [Element] = []

@@ -32,7 +32,7 @@ public struct JSONCodec: PayloadCodec {
         try Self.decoder.decode(type, from: Data(bytes))
     }
 
-    /// Foundation itself throws beyond 511 records and lists. The other levels are optionals and wrappers.
+    /// Foundation itself throws beyond 511 nested records and lists. 1024 leaves levels for optionals and wrappers.
     private static let rules = EncodedShape.Rules(
         depthMax: 1024, isValue: { EncodedShape.isStandard($0) && !($0 is any CodableContainer.Type) },
         check: { value throws(WireError) in

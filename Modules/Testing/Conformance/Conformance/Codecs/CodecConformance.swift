@@ -1,7 +1,7 @@
 public import MeshBus
 public import MeshIdentity
 
-/// The conformance rules for codecs. Runs them on a codec.
+/// The conformance rules for codecs, and a function that runs them.
 ///
 /// ```swift
 /// let report = await CodecConformance.examine(MyCodec(), as: "codec.mine")
@@ -11,7 +11,7 @@ public enum CodecConformance {
     /// Every rule, in the order in which reports list them.
     public static let rules: [ConformanceRule<CodecBench>] = valueRules + versionRules + hostilityRules
 
-    /// Examines a codec by each rule.
+    /// Checks a codec against each rule.
     ///
     /// - Parameters:
     ///   - rules: by default all rules.
@@ -41,7 +41,7 @@ public enum CodecConformance {
     }
 }
 
-/// The tools of a codec rule.
+/// The tools with which a rule checks a codec.
 public struct CodecBench: Sendable {
     /// The codec under examination.
     public let codec: any PayloadCodec
@@ -49,7 +49,7 @@ public struct CodecBench: Sendable {
     /// Creates a bench for a codec.
     public init(codec: any PayloadCodec) { self.codec = codec }
 
-    /// Returns a value after encoding and decoding it.
+    /// Encodes a value, and returns the copy that is decoded from the bytes.
     public func travelled<Value: Codable>(_ value: Value) throws -> Value {
         try codec.decode(Value.self, from: codec.encode(value))
     }

@@ -2,7 +2,7 @@ import Foundation
 import MeshIdentity
 
 extension CodecConformance {
-    /// Rules about values: each must survive a round trip.
+    /// Rules about values, which must survive a round trip.
     static let valueRules: [ConformanceRule<CodecBench>] = [
         ConformanceRule("codec.id", "The codec has a name, and a number other than 0") { bench in
             try require(bench.codec.id.number != 0, "number 0 stands for no codec")

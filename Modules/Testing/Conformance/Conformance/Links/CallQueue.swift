@@ -1,7 +1,7 @@
 import MeshBase
 
-/// Makes calls one at a time, in the order in which they were added, on the thread that comes first. No call runs within
-/// another. The queue has no bound of its own; its owner's bounds apply.
+/// Makes calls one at a time, in the order in which they were added, on the first thread that calls `run`. No call runs
+/// within another. The queue has no bound of its own; its owner's bounds apply.
 final class CallQueue: Sendable {
     private struct State {
         var calls: [@Sendable () -> Void] = []

@@ -1,7 +1,7 @@
 import MeshBase
 import MeshTransport
 
-/// A link that `LinkFaults` can disturb. Its packets are a few bytes smaller than the ones of the link below.
+/// A link that `LinkFaults` can disturb. Its limits are a few bytes lower than those of the link below.
 final class FaultInjectingLink: LinkWrapper, LinkObserver {
     let base: any TransportLink
     let lanes: [LinkLane: PayloadLimit]
@@ -19,7 +19,7 @@ final class FaultInjectingLink: LinkWrapper, LinkObserver {
     func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
         try faults.send(packet, from: index, to: address)
     }
-    /// Ends all connections. `mend` connects again.
+    /// Ends all connections, not only that to the address. `mend` connects again.
     func disconnect(_ address: LinkAddress) { faults.disconnect(address, at: index) }
     func close() async {
         await base.close()

@@ -4,9 +4,9 @@ public import MeshTransport
 
 /// Links in one process that can all reach each other: the reference by which links are measured, and a link for tests of apps.
 ///
-/// Live lanes work from `connect()` on and lose nothing while connected. Lanes kept by a platform hold up to 4096 packets for a
-/// link that isn't open yet. The addresses are `link-0`, `link-1` and so on. May be used on any thread. Observers are called
-/// on the senders' threads, one at a time.
+/// Live lanes work from `connect()` on and lose nothing while connected. Kept lanes (`queue`, `latest`, `file`) hold up
+/// to 4096 packets for a link that isn't open yet. The addresses are `link-0`, `link-1` and so on. May be used on any
+/// thread. Observers are called on the senders' threads, one at a time.
 public final class InMemoryLinks: Sendable {
     private struct Pair: Hashable {
         let low: Int
@@ -42,7 +42,7 @@ public final class InMemoryLinks: Sendable {
         self.init(count: count, lanes: lanes, provesPeers: false)
     }
 
-    /// Creates links that are not connected.
+    /// Creates links that aren't connected.
     ///
     /// - Parameter provesPeers: true for links that prove the peer IDs `peer-0`, `peer-1` and so on.
     public init(count: Int, lanes: [LinkLane: PayloadLimit], provesPeers: Bool) {
@@ -89,14 +89,14 @@ extension PayloadLimit {
 }
 
 extension LinkFixture {
-    /// Creates links in memory and virtual time.
+    /// Returns a fixture for links in memory and virtual time.
     public static func inMemory(
         lanes: [LinkLane: PayloadLimit] = [.stream: .memoryStream, .datagram: .memoryDatagram], countMax: Int = 100
     ) -> LinkFixture {
         inMemory(lanes: lanes, countMax: countMax, provesPeers: false)
     }
 
-    /// Creates links in memory and virtual time.
+    /// Returns a fixture for links in memory and virtual time.
     /// - Parameter provesPeers: true if the links prove their peer IDs.
     public static func inMemory(
         lanes: [LinkLane: PayloadLimit], countMax: Int = 100, provesPeers: Bool

@@ -1,11 +1,11 @@
 import MeshBase
 import MeshTransport
 
-/// Injects faults between links. Each link is wrapped in a `FaultInjectingLink`. Its packets pass through here in chunks that
-/// have the epoch and the sender. The wrapped links are connected by the first `mend`.
+/// Injects faults between links. Wraps each link in a `FaultInjectingLink`, whose packets pass through here in chunks.
+/// A chunk contains the epoch and the sender. The first `mend` connects the wrapped links.
 ///
-/// Lanes that a platform keeps survive a cut and deliver after it. May be used on any thread. Over all links, observers are
-/// called one at a time.
+/// Lanes that a platform keeps deliver after a cut what was sent during it. May be used on any thread. Observers are
+/// called one at a time across all links.
 final class LinkFaults: Sendable {
     private struct Connection {
         let provenID: String?
@@ -25,7 +25,7 @@ final class LinkFaults: Sendable {
         let link: any TransportLink
         var observer: (any LinkObserver)?
         var connections: [LinkAddress: Connection] = [:]
-        /// Held during a cut, as a platform does: calls for received packets, and packets to send.
+        /// Held during a cut, as a platform does: calls of the observer, and (`kept`) packets to send.
         var held: [@Sendable (any LinkObserver) -> Void] = []
         var kept: [(packet: LinkPacket, address: LinkAddress)] = []
 
@@ -36,7 +36,7 @@ final class LinkFaults: Sendable {
         var ends: [End]
         var isCut = true
         var isDead = false
-        /// The number of the present connection.
+        /// The number of the current connection.
         var epoch: UInt8 = 0
         var room: Int?
         /// Number of bytes that still pass; nil for no limit.
@@ -52,7 +52,7 @@ final class LinkFaults: Sendable {
         state = Locked(State(ends: links.map { End(link: $0) }))
     }
 
-    /// The wrapped links.
+    /// The links, each wrapped in a `FaultInjectingLink`.
     var links: [any TransportLink] {
         state.withLock { $0.ends.map(\.link) }.enumerated().map { FaultInjectingLink($1, index: $0, self) }
     }
@@ -102,7 +102,7 @@ extension LinkFaults {
             }
             return kept
         }
-        // A link without space for kept packets loses them. The rules notice that.
+        // If a link has no space, the kept packets are lost, and the rules report it.
         for (link, packet, address) in kept { try? link.send(packet, to: address) }
         calls.run()
     }
@@ -193,7 +193,7 @@ extension LinkFaults {
             do throws(LinkError) {
                 try link.send(chunk, to: address)
             } catch {
-                // Additional packets may be lost.
+                // Only the first packet's error matters. The others may be lost.
                 if index == 0 { throw error }
             }
         }
@@ -296,7 +296,7 @@ extension LinkFaults {
         state.withLock { $0.ends[end].observer = nil }
     }
 
-    /// Calls the observer of an end, during a cut only after it.
+    /// Calls the observer of an end. During a cut, the call waits for the next `mend`.
     private func notifyAfterCut(_ end: Int, _ call: @escaping @Sendable (any LinkObserver) -> Void) {
         state.withLock { state in
             if state.isCut { state.ends[end].held.append(call) } else { notify(end, call) }

@@ -85,7 +85,7 @@ extension LinkFixture {
     ) throws -> LinkTransport {
         var configuration = configuration
         configuration.codec = codec
-        // Two launches over one store need two outboxes.
+        // Two launches with one store need different outboxes, so a seed would be wrong.
         configuration.seed = store == nil ? UInt64(index) : nil
         if let bufferLimit { configuration.bufferLimit = bufferLimit }
         let peer = SessionPeer(

@@ -2,7 +2,7 @@ public import Foundation
 public import MeshBus
 public import MeshStorage
 
-/// The conformance rules for stores. Runs them on a store.
+/// The conformance rules for stores, and a function that runs them.
 ///
 /// ```swift
 /// let report = await StoreConformance.examine(StoreFactory { folder, _ in try MyStore(folder) }, as: "storage.mine")
@@ -12,7 +12,7 @@ public enum StoreConformance {
     /// Every rule, in the order in which reports list them.
     public static let rules: [ConformanceRule<StoreBench>] = valueRules + journalRules + batchRules + lifecycleRules
 
-    /// Examines a store by each rule. Creates a fresh folder in `folder` for each rule, and removes it afterwards.
+    /// Checks a store against each rule. Creates a new folder in `folder` for each rule, and removes it afterwards.
     ///
     /// - Parameters:
     ///   - rules: by default all rules.
@@ -47,7 +47,7 @@ public enum StoreConformance {
     }
 }
 
-/// The tools of a store rule: a factory, and a folder for its stores.
+/// The tools with which a rule checks a store: a factory, and a folder for its stores.
 public struct StoreBench: Sendable {
     let factory: StoreFactory
     let folder: URL
@@ -66,7 +66,7 @@ public struct StoreBench: Sendable {
         return try body(store)
     }
 
-    /// The reason for which rules about reopening don't apply; nil if they do.
+    /// The reason why rules about reopening don't apply; nil if they do.
     var persistenceSkipReason: String? {
         let store = try? open("forgets")
         defer { store?.close() }

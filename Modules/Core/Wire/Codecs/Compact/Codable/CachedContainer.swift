@@ -8,7 +8,7 @@
 final class CachedContainer<Container, Contents: BitwiseCopyable> {
     /// Address of the contents, to which the container in the box points.
     let contents: UnsafeMutablePointer<Contents>
-    /// Returns a copy of the container. A closure captures the container's metadata, which a generic caller would look up.
+    /// Returns a copy of the container. A closure, because it captures metadata that a generic caller would look up.
     let copy: () -> Container
     /// A reference to the box, which `copy` keeps alive. In separate memory, so that exclusivity checks don't track it.
     private let box: UnsafeMutablePointer<AnyObject>?

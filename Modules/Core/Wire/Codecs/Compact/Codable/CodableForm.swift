@@ -1,10 +1,10 @@
 /// A type of the standard library or Foundation whose Codable form is coded here, without the containers of its own
 /// `encode(to:)` and `init(from:)`. The bytes are the same. This saves a container, and two indirect calls per element.
 protocol CodableForm {
-    // Neither returns an optional, because finding the optional of a generic type takes a lookup each time.
+    // No method returns an optional: for a generic type, the runtime looks the optional type up on each call.
 
     func encodeForm(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws
-    /// Reads the value at the cursor. Passes a kind that the form doesn't have to the type's `init(from:)`.
+    /// Reads the value at the cursor. Calls the type's `init(from:)` if the kind isn't the form's.
     static func decodeForm(_ kind: WireKind, in state: UnsafeMutablePointer<DecodeState>) throws -> Self
 }
 
@@ -39,12 +39,12 @@ extension Array: CodableForm where Element: Codable {
     }
 }
 
-/// String-keyed dictionaries whose values are Codable only. Other keys go through `Dictionary.encode(to:)`.
+/// Dictionaries with string keys and values without a direct path. Other keys go through `Dictionary.encode(to:)`.
 extension Dictionary: CodableForm where Key == String, Value: Codable {
     func encodeForm(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws {
         if state.pointee.writer.isDeterministic { return try encodeSorted(in: state, as: head) }
         state.pointee.writer.openRecord(.namedRecord, as: head)
-        // Two iterators, because each pair of generic types would take a lookup.
+        // Two iterators: with one, the runtime would look up the generic type of each pair.
         var names = keys.makeIterator()
         var values = values.makeIterator()
         while let name = names.next(), let value = values.next() {

@@ -4,7 +4,7 @@ enum CodingStrategy {
     case codable
     /// Uses the direct path: the type writes and reads itself.
     case direct(any WireValue.Type)
-    /// Uses a form of this library, without containers: arrays, dictionaries, some types of Foundation.
+    /// Uses a form of this library, without containers: arrays, dictionaries with string keys, `Decimal`.
     case form(any CodableForm.Type)
     /// A set, or a dictionary without string keys, of Codable elements. The deterministic mode sorts it.
     case unordered(any UnorderedCollection.Type)

@@ -199,7 +199,7 @@ extension CompactReader {
 }
 
 extension DecodeState {
-    /// Returns the kind after the mark of a present value, if it has one.
+    /// If the kind is the mark of a present value, reads and returns the kind after it.
     @inline(__always)
     mutating func unwrapped(_ kind: WireKind) throws(WireError) -> WireKind {
         kind == .some ? try reader.readKind() : kind

@@ -25,7 +25,7 @@ struct CompactKeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
         value.write(to: &state.pointee.writer, as: head)
     }
 
-    /// Marks a nil field as absent, so that a reader in the same order need not search for it.
+    /// Marks a nil field as absent. A reader that asks in the same order then need not search for it.
     @inline(__always)
     private func write(_ value: (some WireValue)?, orAbsent key: Key) throws {
         let head = try head(key)

@@ -14,10 +14,10 @@ struct DecodeState: ~Copyable {
     var owner: UInt32 = 0
     /// Offset of the record or list that has the cursor; -1 if none does.
     var ownerStart = -1
-    /// Number of elements in that list after the cursor.
+    /// If a list has the cursor: the number of its elements after the cursor.
     var listRemaining = 0
     private var lastSerial: UInt32 = 0
-    /// A record of which a type knows no field, with a field's name: usually an enum case of a newer version.
+    /// A record in which the type knows no field, and the name of a field: usually an enum case of a newer version.
     var unknownCase: (start: Int, name: String)?
 
     /// Memory of containers that aren't cached.
@@ -272,7 +272,7 @@ extension WireKind {
 // MARK: - Blocks as lists
 
 extension DecodeState {
-    /// Returns a state that reads the list for which the block at the cursor stands.
+    /// Expands the block at the cursor into a list. Returns a state that reads the list.
     mutating func expand(_ kind: WireKind) throws(WireError) -> UnsafeMutablePointer<DecodeState> {
         let list = try reader.expandBlock(kind).list
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: list.count, alignment: 1)

@@ -1,8 +1,8 @@
 import MeshFoundation
 
-// Encoding in one pass. Values are written as they come. A frame describes a value while its `encode(to:)` runs. A nested
+// Encoding in one pass: each value is written at once. A frame describes a value while its `encode(to:)` runs. A nested
 // container or super encoder has a frame until the container around it is used again. An encoding is irregular if it
-// returns to a nested container after that, encodes a key twice, uses a second kind of container for a value, or catches
+// returns to a nested container later, encodes a key twice, uses a second kind of container for a value, or catches
 // an error of an inner value. The message is then encoded again from an `EncodedShape`.
 
 /// The state that all containers of one message share. They hold a pointer to it and no other reference.

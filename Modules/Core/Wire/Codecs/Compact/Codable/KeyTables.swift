@@ -9,7 +9,7 @@ struct KeyTables: ~Copyable {
         fileprivate var type: UnsafeRawPointer
         /// The message to which the numbers belong.
         fileprivate var message: UInt32
-        /// Numbers of the names, by the keys' bytes: `width` of them, 0 if there is none.
+        /// The number of each key's name, indexed by the key's byte: `width` entries, 0 for a name without a number.
         private let numbers = UnsafeMutablePointer<UInt16>.allocate(capacity: KeyTables.width)
         /// All numbers from this ordinal on are 0.
         private var numbersEnd = 0
