@@ -31,7 +31,7 @@ extension DeliveryCore {
 }
 
 extension DeliveryConnection {
-    /// True if it has messages to send, or repeats its hello. After eight hellos without an answer, no peer is there.
+    /// True if it has messages to send, or repeats its hello. After eight unanswered hellos it no longer counts.
     fileprivate var isAwaited: Bool {
         !isClosed && isLive && (!control.isEmpty || !immediate.isEmpty || (nextHelloAt != nil && helloCount < 8))
     }

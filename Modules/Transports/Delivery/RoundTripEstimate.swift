@@ -17,7 +17,7 @@ package struct RoundTripEstimate: Hashable, Sendable {
     package var smoothed: Duration? { smoothedNanoseconds.map { .nanoseconds(Int64(clamping: $0)) } }
 
     mutating func measure(_ sample: UInt64) {
-        // A device that slept in between would otherwise not resend for long.
+        // Otherwise a device that slept in between would wait long before it resends.
         let sample = min(sample, Self.timeoutMax)
         guard let smoothed = smoothedNanoseconds else {
             smoothedNanoseconds = sample

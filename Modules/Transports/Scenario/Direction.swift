@@ -43,7 +43,7 @@ struct Pair {
     /// The number of the connection, from 1. Packets on live lanes carry the number of theirs.
     var generation: UInt64 = 0
     var isUp = false
-    /// True if one side has closed in good order and its packets are still in flight.
+    /// True if one side has closed in an orderly way and its packets are still in flight.
     var isEnding = false
     /// The earliest time for the next connection, after one side has ended one.
     var restsUntil: UInt64 = 0

@@ -74,7 +74,7 @@ struct NetworkCore {
     var provesPeers = false
     /// Nanoseconds since the start.
     var now: UInt64 = 0
-    /// In the order in which they were first named; loops over all members use this order.
+    /// Peers in the order in which they were first named. Loops over all members use this order.
     var members: [Member] = []
     var directions: [Direction] = []
     var pairs: [Pair] = []

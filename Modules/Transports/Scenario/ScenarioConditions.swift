@@ -4,8 +4,8 @@ import MeshBase
 public struct ScenarioConditions: Hashable, Sendable {
     /// The time that packets take.
     public var latency: ScenarioLatency
-    /// The share of lost datagrams, 0...1. On other lanes, lost packets are sent again below, each time after one more
-    /// round trip.
+    /// The share of lost datagrams, 0...1. On other lanes the layer below resends lost packets, each time after one
+    /// more round trip.
     public var lossRate: Double
     /// The share of datagrams that arrive twice, 0...1.
     public var duplicationRate: Double
