@@ -2,7 +2,7 @@
     /// A shared secret for one pairing: 128 random bits. One device shows it as text or QR code; the other reads it.
     ///
     /// The text is 28 characters of Crockford's base 32, in groups of four. It ends with a 12-bit checksum (CRC-12).
-    /// This detects any single wrong character and any two exchanged neighbors, and 4095 of 4096 other errors. Printing
+    /// This detects any single wrong character and any two swapped neighbors, and 4095 of 4096 other errors. Printing
     /// the value doesn't reveal the secret.
     public struct PairingSecret: Sendable, Hashable {
         static let byteCount = 16

@@ -14,7 +14,7 @@
         /// unpaired, and no further device is informed.
         public static let revokedMax = 64
         /// Maximum number of reports that wait for a decision. Beyond it, the reporter with the most may lose its
-        /// newest to another's.
+        /// newest report to another reporter's.
         public static let reportsMax = 64
 
         /// Revokes a lost peer and reports that to the user's own devices.

@@ -63,7 +63,7 @@ package struct DNSRecord: Hashable, Sendable {
 
     package var type: DNSType { data.type }
 
-    /// True if the name, class, type and data are equal.
+    /// Returns true if the name, class, type and data are equal.
     package func isSame(as other: DNSRecord) -> Bool {
         recordClass == other.recordClass && data == other.data && name == other.name
     }

@@ -9,7 +9,6 @@ package struct MulticastDNSSource: Hashable, Sendable {
     /// True if the packet was sent to the multicast group, false if to this machine alone.
     package var wasMulticast: Bool
 
-    /// Creates the origin of one packet.
     package init(ip: IPAddress, port: UInt16, interfaceIndex: UInt32, wasMulticast: Bool = true) {
         self.ip = ip
         self.port = port
@@ -42,7 +41,6 @@ package struct MulticastDNSPacket: Hashable, Sendable {
     package var bytes: [UInt8]
     /// The interface on which to send it.
     package var interfaceIndex: UInt32
-    /// The destination of the packet.
     package var destination: Destination
 }
 

@@ -65,7 +65,7 @@ public struct MulticastDNSOptions: Hashable, Sendable {
     public var interfaceCheck = Duration.seconds(2)
     /// The options that the protocol leaves open.
     public var configuration = MulticastDNSConfiguration()
-    /// A port other than 5353 reaches only responders that use the same port.
+    /// The UDP port. A port other than 5353 reaches only responders that use the same port.
     package var port = MulticastSocket.port
 
     /// Creates the default options.

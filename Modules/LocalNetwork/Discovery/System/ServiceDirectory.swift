@@ -142,7 +142,7 @@
             return bytes.lexicographicallyPrecedes(others)
         }
 
-        /// Labels are compared without regard to case.
+        /// Returns true if the instance is our own. Case doesn't matter.
         private func isOwn(_ instance: String) -> Bool { ownInstance?.lowercased() == instance.lowercased() }
 
         private func instances(matching name: String) -> [String] {
