@@ -56,7 +56,7 @@ public enum SessionDiagnosticEvent: Sendable {
 }
 
 extension SessionDiagnosticEvent: CustomStringConvertible {
-    /// One line, safe for a log and a terminal, whatever text peers have put into it.
+    /// The event in one line, safe for a log and a terminal, whatever text peers have put into it.
     public var description: String { text.printable() }
 
     private var text: String {

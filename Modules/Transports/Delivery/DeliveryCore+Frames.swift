@@ -8,9 +8,9 @@ extension DeliveryCore {
     struct Outgoing {
         var frame: WireFrame
         var lane: LinkLane
-        /// On the lane `latest`: the key whose value it replaces.
+        /// The key whose value it replaces on the lane `latest`.
         var key = ""
-        /// True if it may travel in pieces with other frames between them.
+        /// True if the frame may travel in pieces, with other frames between them.
         var isBulk = false
         /// True for an unnumbered best-effort frame. `drainImmediate` takes the messages that follow it.
         var isImmediate = false

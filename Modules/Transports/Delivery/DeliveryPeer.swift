@@ -261,7 +261,7 @@ struct DeliveryConnection: Sendable {
     var helloSentAt: UInt64 = 0
     /// Hellos and goodbyes. They go before everything else.
     var control = FirstInFirstOut<WireMessage>()
-    /// Unnumbered messages: now or never.
+    /// Unnumbered messages, which arrive now or never.
     var immediate = WaitingMessages()
     /// True after a goodbye was sent or received: nothing more is sent or accepted.
     var isClosed = false

@@ -39,7 +39,7 @@ final class DeliveryShell: LinkObserver {
     let archive: DeliveryArchive?
     let setup: LineSetup
     let state: Locked<State>
-    /// Held while the link gets the set of guests. Never take it while holding `state`.
+    /// The lock that is held while the link gets the set of guests. Never take it while holding `state`.
     let guestUpdate = Locked(())
     let problems = ProblemBoard()
 
@@ -65,8 +65,8 @@ final class DeliveryShell: LinkObserver {
 
     /// The work to do after unlocking.
     private struct Work {
-        /// Must be completed outside the lock. Waking a task takes that task's lock. A caller that cancels the task
-        /// holds that lock during the cancellation handlers, which may call the transport.
+        /// The handover, to complete outside the lock. Waking a task takes that task's lock. A caller that cancels the
+        /// task holds that lock during the cancellation handlers, which may call the transport.
         var handover = TopicHandover()
         var addresses: [LinkAddress] = []
         var disconnects: [LinkAddress] = []

@@ -1,7 +1,7 @@
 import MeshBase
 import MeshTransport
 
-/// For networks in virtual time, which must know when nothing more will happen.
+// For networks in virtual time, which must know when nothing more will happen.
 extension LinkTransport {
     /// True if connected peers are still to send a hello, an answer or an acknowledgement. Probes of a healthy peer
     /// don't count.

@@ -13,7 +13,7 @@ struct LossyWindow: Sendable {
     private static let datagram = 1200
 
     private(set) var bytes = Self.initialBytes
-    /// Below this size the window grows by the acknowledged bytes; above it, by about one datagram per round trip.
+    /// The size up to which the window grows by the acknowledged bytes. Above it, by about a datagram per round trip.
     private var threshold = Self.bytesMax
     /// Number of timeouts in a row.
     private(set) var timeoutCount = 0

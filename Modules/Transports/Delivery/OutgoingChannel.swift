@@ -24,7 +24,7 @@ struct OutgoingChannel: Sendable {
         let priority: DeliveryPriority
         /// True if `send` has already returned. If the store refuses the message, it goes back to the pending queue.
         var isPromised = false
-        /// Milliseconds since 1970 by this side's clock.
+        /// The time of expiry, in milliseconds since 1970 by this side's clock; nil for never.
         var expiresAt: UInt64?
         /// The moment of `expiresAt` by the monotonic clock.
         var deadline: UInt64 = .max

@@ -18,7 +18,7 @@ public struct PendingDeliveryQueue: Sendable {
 
     fileprivate struct Entry: Sendable {
         let element: Element
-        /// Milliseconds since 1970 at which it expires; nil for never.
+        /// The time of expiry, in milliseconds since 1970; nil for never.
         let expiresAt: UInt64?
     }
 

@@ -3,7 +3,7 @@
 /// Source: RFC 6298. The timeout is at least 50 ms instead of a second, because links are local, at most 10 s, and 500
 /// ms before the first measurement.
 package struct RoundTripEstimate: Hashable, Sendable {
-    /// Nanoseconds; nil before the first measurement.
+    /// The smoothed round trip in nanoseconds; nil before the first measurement.
     private(set) var smoothedNanoseconds: UInt64?
     private var variation: UInt64 = 0
 

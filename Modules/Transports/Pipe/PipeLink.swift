@@ -35,9 +35,9 @@ public final class PipeLink: TransportLink {
 
     private struct State {
         var phase = Phase.idle
-        /// Set until the link is closed.
+        /// The observer; nil once the link is closed.
         var observer: (any LinkObserver)?
-        /// Set until `open`.
+        /// The descriptors to use; nil once `open` was called.
         var descriptors: Descriptors?
         var keeper: SocketKeeper?
         var streams: [PipeStream] = []

@@ -11,7 +11,7 @@ struct Direction {
     let fromAddress: LinkAddress
     let toAddress: LinkAddress
     var random: SplitMix64
-    /// nil for the network's conditions.
+    /// The conditions of this direction; nil for the network's.
     var conditions: ScenarioConditions?
     var isCut = false
     /// The false state that the sending side gets; nil for the truth.

@@ -11,7 +11,7 @@ import MeshVirtualTime
 struct NetworkCore {
     struct Member {
         let id: String
-        /// nil while no link of this peer is open.
+        /// The peer's open link; nil while there is none.
         var end: End?
         /// True once a link of the peer has opened. The others know the peer from then on.
         var hasJoined = false
