@@ -32,7 +32,7 @@ final class DiscoveryThread: Sendable {
         /// The announcement for the thread to take over. The inner nil withdraws the current one.
         var announcement: ServiceAnnouncement??
         var waiters: [CheckedContinuation<Void, Never>] = []
-        /// Non-nil while the thread runs.
+        /// The pipe that wakes the thread; nil while it doesn't run.
         var wake: WakePipe?
     }
 

@@ -91,8 +91,8 @@
             }
         }
 
-        /// CRC-12 with the polynomial x^12 + x^11 + x^3 + x^2 + x + 1. It detects every error within 12 bits: one
-        /// character, or two neighbors. It starts with ones, so a text of zeros is invalid.
+        /// Returns the CRC-12 with the polynomial x^12 + x^11 + x^3 + x^2 + x + 1. It detects every error within 12
+        /// bits: one character, or two neighbors. It starts with ones, so a text of zeros is invalid.
         private static func checksum(of bytes: [UInt8]) -> UInt16 {
             bytes.reduce(0xFFF) { checksum, byte in
                 (0..<8).reduce(checksum ^ UInt16(byte) << 4) { checksum, _ in

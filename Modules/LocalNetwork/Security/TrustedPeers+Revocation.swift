@@ -2,7 +2,7 @@
     import MeshBase
     package import MeshFoundation
 
-    /// Lost devices: you revoke a device on one of your devices, and it reports that to the others.
+    /// Support for lost devices: you revoke a device on one of your devices, and it reports that to the others.
     ///
     /// The transports that use the list carry the reports between peers paired as the user's own (`isOwn`). They keep
     /// trying until each peer has answered. A report names one peer. It takes effect when a user confirms it, or at

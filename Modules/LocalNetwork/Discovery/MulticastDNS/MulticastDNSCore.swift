@@ -26,7 +26,7 @@ package struct MulticastDNSCore: Sendable {
     let configuration: MulticastDNSConfiguration
     var random: SplitMix64
     var now = Duration.zero
-    /// Sorted by interface index.
+    /// The interfaces in use, sorted by index.
     var interfaces: [InterfaceState] = []
     /// The requested announcement. A conflict may have renamed the instance since; `own` has its current name.
     var announcement: ServiceAnnouncement?

@@ -31,9 +31,9 @@ package struct MulticastDNSDirectives: Sendable {
 package struct MulticastDNSPacket: Hashable, Sendable {
     /// The destination of a packet.
     package enum Destination: Hashable, Sendable {
-        /// To 224.0.0.251 or ff02::fb, port 5353.
+        /// The multicast group: 224.0.0.251 or ff02::fb, port 5353.
         case multicast(IPAddress.Family)
-        /// To one querier.
+        /// One querier.
         case unicast(IPAddress, port: UInt16)
     }
 

@@ -47,7 +47,7 @@ public final class MulticastDNS: ServiceDiscovery {
         }
     }
 
-    /// Fails now if no socket could be opened later. A machine may lack one of the IP versions.
+    /// Throws now if no socket could be opened later. A machine may lack one of the IP versions.
     private func checkPort() throws(DiscoveryError) {
         do throws(DiscoveryError) {
             _ = try MulticastSocket(boundTo: options.port, .v4)
