@@ -32,7 +32,7 @@ final class DiscoveryThread: Sendable {
         /// The announcement for the thread to take over. The inner nil withdraws the current one.
         var announcement: ServiceAnnouncement??
         var waiters: [CheckedContinuation<Void, Never>] = []
-        /// Non-nil while the thread runs.
+        /// The pipe that wakes the thread; nil while it doesn't run.
         var wake: WakePipe?
     }
 
@@ -105,7 +105,7 @@ final class DiscoveryThread: Sendable {
         }
     }
 
-    /// Rounds up: a wait that ends early would need a second one.
+    /// Returns the time until a date, rounded up: a wait that ends early would need a second one.
     private static func milliseconds(until date: SuspendingClock.Instant) -> Int32 {
         Int32(clamping: (max(SuspendingClock.now.duration(to: date), .zero) + .milliseconds(1)).milliseconds)
     }

@@ -78,7 +78,7 @@
     /// The key of one direction, with the ID that its packets carry.
     struct DatagramKey: Sendable {
         let id: UInt64
-        /// 32 bytes.
+        /// The key itself, 32 bytes.
         let key: SymmetricKey
     }
 #endif

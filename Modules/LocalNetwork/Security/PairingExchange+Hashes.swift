@@ -12,8 +12,8 @@
             }
         }
 
-        /// Binds the initiator to its nonce before it sees the responder's. The hash doesn't reveal the nonce, which
-        /// has 256 random bits.
+        /// Returns the hash that binds the initiator to its nonce before it sees the responder's. It doesn't reveal the
+        /// nonce, which has 256 random bits.
         func commitment(to nonce: [UInt8], name: [UInt8]) -> [UInt8] {
             var transcript = transcript("commitment")
             transcript.append(nonce)
@@ -28,11 +28,11 @@
             return String(repeating: "0", count: 6 - digits.count) + digits
         }
 
-        /// Proves that this role knows the secret.
+        /// Returns the proof that this role knows the secret.
         func proof(of role: Role) -> [UInt8] { authenticator("proof of \(role.name)") }
         func isProof(_ bytes: [UInt8], of role: Role) -> Bool { isAuthenticator(bytes, "proof of \(role.name)") }
 
-        /// Confirms that this role accepts the pairing. The two roles' values differ, so neither can be reflected.
+        /// Returns this role's acceptance of the pairing. The two roles' values differ, so neither can be reflected.
         func agreement(of role: Role) -> [UInt8] { authenticator("agreement of \(role.name)") }
         func isAgreement(_ bytes: [UInt8], of role: Role) -> Bool {
             isAuthenticator(bytes, "agreement of \(role.name)")
@@ -42,7 +42,7 @@
             Array(HMAC<SHA256>.authenticationCode(for: complete(purpose).bytes, using: key))
         }
 
-        /// Compares in constant time.
+        /// Compares with the expected authenticator, in constant time.
         private func isAuthenticator(_ bytes: [UInt8], _ purpose: String) -> Bool {
             HMAC<SHA256>.isValidAuthenticationCode(bytes, authenticating: complete(purpose).bytes, using: key)
         }

@@ -19,10 +19,10 @@
     ///   nonce before it sees the responder's nonce, and reveals it afterwards. So an attacker between the two has one
     ///   try, which succeeds with a probability of 1 in 1,000,000.
     ///
-    /// Any error ends the exchange, and so do 60 seconds. After an error, close the connection. Start another exchange
-    /// only if a user asks for it. Times come from any clock that doesn't jump.
+    /// Any error ends the exchange, and so does the limit of 60 seconds. After an error, close the connection. Start
+    /// another exchange only if a user asks for it. Times come from any clock that doesn't jump.
     public struct PairingExchange: Sendable {
-        /// The proof that the two devices are those that their users mean.
+        /// The way in which users verify that the right two devices pair.
         public enum Method: Sendable, Hashable {
             /// One device shows this secret, and the other reads it.
             case secret(PairingSecret)
@@ -100,7 +100,7 @@
         case send([UInt8])
         /// The six digits to show. Ask the user if the other device shows the same, and call `confirm`.
         case compare(code: String)
-        /// The end: trust the other side's key, which belongs to the intended device. `name` is its name, sanitized.
+        /// The exchange succeeded. Trust the other side's key: it belongs to the intended device. `name` is sanitized.
         case paired(name: String)
     }
 
@@ -131,7 +131,7 @@
 
         /// Reports the user's answer about the digits.
         ///
-        /// - Returns: If the user declined, the message for the other side; the exchange is over then.
+        /// - Returns: The steps to take. If the user declined, that is one message, and the exchange is over.
         /// - Throws: `outOfOrder` if there is nothing to confirm or it was already confirmed, `timedOut`, `over`.
         public mutating func confirm(_ agrees: Bool, now: Duration) throws(PairingError) -> [PairingStep] {
             try check(now)

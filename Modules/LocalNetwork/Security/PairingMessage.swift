@@ -10,7 +10,7 @@
         static let version: UInt8 = 1
         static let headerByteCount = 4
         static let fieldByteCount = 32
-        /// An answer with a proof is the longest message.
+        /// Maximum size of a message in bytes: an answer with a proof.
         static let bytesMax = headerByteCount + 2 * fieldByteCount + 1 + DeviceName.bytesMax
 
         var method: UInt8

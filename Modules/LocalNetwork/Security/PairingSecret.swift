@@ -2,7 +2,7 @@
     /// A shared secret for one pairing: 128 random bits. One device shows it as text or QR code; the other reads it.
     ///
     /// The text is 28 characters of Crockford's base 32, in groups of four. It ends with a 12-bit checksum (CRC-12).
-    /// This detects any single wrong character and any two exchanged neighbors, and 4095 of 4096 other errors. Printing
+    /// This detects any single wrong character and any two swapped neighbors, and 4095 of 4096 other errors. Printing
     /// the value doesn't reveal the secret.
     public struct PairingSecret: Sendable, Hashable {
         static let byteCount = 16
@@ -91,8 +91,8 @@
             }
         }
 
-        /// CRC-12 with the polynomial x^12 + x^11 + x^3 + x^2 + x + 1. It detects every error within 12 bits: one
-        /// character, or two neighbors. It starts with ones, so a text of zeros is invalid.
+        /// Returns the CRC-12 with the polynomial x^12 + x^11 + x^3 + x^2 + x + 1. It detects every error within 12
+        /// bits: one character, or two neighbors. It starts with ones, so a text of zeros is invalid.
         private static func checksum(of bytes: [UInt8]) -> UInt16 {
             bytes.reduce(0xFFF) { checksum, byte in
                 (0..<8).reduce(checksum ^ UInt16(byte) << 4) { checksum, _ in

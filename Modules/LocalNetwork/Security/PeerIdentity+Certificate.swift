@@ -16,7 +16,7 @@
         public func makeCertificate(
             validFrom: Date = Date(), validity: Duration = .seconds(10 * 365 * 86_400)
         ) throws(SecurityError) -> [UInt8] {
-            // Compare numbers: a `Date` that isn't a number would count as within every range.
+            // Compare numbers: a `Date` made from NaN would count as within every range.
             let start = validFrom.timeIntervalSince1970
             let end = start + Double(validity.components.seconds)
             guard Self.secondsSince1970.contains(start), Self.secondsSince1970.contains(end), start <= end else {
@@ -45,7 +45,7 @@
             }
         }
 
-        /// The dates that a certificate can represent: from 1950 to the end of 9999.
+        /// The seconds since 1970 that a certificate can represent: from 1950 to the end of 9999.
         private static let secondsSince1970 = -631_152_000.0...253_402_300_799
 
         /// The AlgorithmIdentifier of 1.2.840.10045.4.3.2 (RFC 5758 section 3.2).

@@ -1,5 +1,5 @@
 #if UDP || MQTT || WebSocket
-    /// A message about lost peers: all statements of the sender, and the receiver's number that it acknowledges.
+    /// A message about lost peers: the sender's statements, and the number of the receiver's notice that it answers.
     struct RevocationNotice: Hashable, Sendable {
         /// A claim that a peer is lost.
         struct Statement: Hashable, Sendable {

@@ -32,7 +32,7 @@
             var acknowledged: UInt64 = 0
         }
 
-        /// Maximum number. A clock's seconds never reach it, and JSON readers represent it exactly.
+        /// The highest number of a statement. A clock's seconds never reach it, and JSON readers represent it exactly.
         static let numberMax: UInt64 = 1 << 53
 
         var peers: [PeerID: TrustedPeer] = [:]
@@ -40,7 +40,7 @@
         var revoked: [RevokedPeer] = []
         /// The waiting reports, oldest first, one per reporter and peer. Both are trusted.
         var reports: [Report] = []
-        /// The nonzero entries of trusted peers.
+        /// The standings of trusted peers, except those with only zeros.
         var standings: [PeerID: Standing] = [:]
         /// The number of this side's latest statement.
         var lastNumber: UInt64 = 0
@@ -160,7 +160,7 @@
         /// The highest number of this side's statements that still hold; 0 if there is none.
         var newestNumber: UInt64 { revoked.compactMap(\.number).max() ?? 0 }
 
-        /// True if the peer hasn't acknowledged all statements of this side.
+        /// Returns true if the peer hasn't acknowledged all statements of this side.
         func hasUnacknowledgedStatements(for id: PeerID) -> Bool {
             peers[id]?.isOwn == true && newestNumber > standings[id]?.acknowledged ?? 0
         }

@@ -2,7 +2,7 @@
     import MeshBase
     package import MeshFoundation
 
-    /// Lost devices: you revoke a device on one of your devices, and it reports that to the others.
+    /// Support for lost devices: you revoke a device on one of your devices, and it reports that to the others.
     ///
     /// The transports that use the list carry the reports between peers paired as the user's own (`isOwn`). They keep
     /// trying until each peer has answered. A report names one peer. It takes effect when a user confirms it, or at
@@ -14,7 +14,7 @@
         /// unpaired, and no further device is informed.
         public static let revokedMax = 64
         /// Maximum number of reports that wait for a decision. Beyond it, the reporter with the most may lose its
-        /// newest to another's.
+        /// newest report to another reporter's.
         public static let reportsMax = 64
 
         /// Revokes a lost peer and reports that to the user's own devices.

@@ -11,7 +11,7 @@
         public static let countMax = 256
 
         private let file: PrivateFile?
-        /// Held while the file is read and written. Queries about trust don't wait for it.
+        /// The lock that is held while the file is read and written. Queries about trust don't wait for it.
         private let changing = Locked(())
         private let known: Locked<TrustLedger>
         private let topic = Topic<[TrustedPeer]>(bufferLimit: 1, overflow: .dropOldest, replaysLatest: true)

@@ -2,7 +2,7 @@ public import MeshFoundation
 
 /// The clocks of a transport: elapsed time, wall time, and a call when a deadline is due.
 ///
-/// Tests and `ScenarioNetwork` pass one of virtual time.
+/// Tests and `ScenarioNetwork` use a clock of virtual time.
 public protocol DeliveryClock: Sendable {
     /// The time of a monotonic clock, which never jumps.
     var elapsed: Duration { get }
@@ -10,7 +10,7 @@ public protocol DeliveryClock: Sendable {
     var wall: Date { get }
     /// True if time passes by itself. False for a clock that a test moves.
     var passesByItself: Bool { get }
-    /// Calls `body` once `elapsed` has reached `deadline`, from any thread, never from within this call.
+    /// Calls `body` once, on any thread, when `elapsed` has reached `deadline`; never from within this method.
     func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void)
 }
 
@@ -30,7 +30,7 @@ extension DeliveryClock {
 /// A delivery clock that reads the system's clocks.
 public struct SystemClock: DeliveryClock {
     private static let start = ContinuousClock.now
-    /// A hundred years; later deadlines count as this. The runtime traps on more than 64 bits of nanoseconds.
+    /// A hundred years. Later deadlines are lowered to it: the runtime traps on more than 64 bits of nanoseconds.
     private static let deadlineMax = Duration.seconds(3_155_760_000)
 
     /// Creates a clock that reads the same time as every other instance.

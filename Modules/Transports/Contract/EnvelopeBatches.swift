@@ -1,6 +1,6 @@
 public import MeshIdentity
 
-/// The envelopes that have arrived for one subscriber, batch by batch. The subscriber is woken on its own actor.
+/// The envelopes that arrive for one subscriber, in batches. Wakes the subscriber on its own actor.
 ///
 /// ```swift
 /// let batches = transport.envelopeBatches { $0.featureID == "score" }

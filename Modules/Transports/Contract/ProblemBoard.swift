@@ -4,7 +4,7 @@ import Observation
 
 /// The problems of one object: at most 32, the newest last. Observable; safe to use from any thread.
 ///
-/// An owner that has sources below it, such as a transport, shows their problems before its own.
+/// An owner over other sources of problems, such as a transport, lists their problems before its own.
 package final class ProblemBoard: Observable, Sendable {
     package static let problemsMax = 32
 
@@ -26,7 +26,7 @@ package final class ProblemBoard: Observable, Sendable {
 
     /// Adds a problem, and replaces an earlier one with the same code and subject. Beyond the limit the oldest is
     /// removed.
-    /// - Parameter isMistake: false for failures that no call site has caused, which aren't printed.
+    /// - Parameter isMistake: false for a failure that no call site has caused. It isn't printed.
     package func report(_ problem: SessionProblem, isMistake: Bool = true) {
         guard !state.withLock({ $0.problems.contains(problem) }) else { return }
         let isNew = registrar.withMutation(of: self, keyPath: \.problems) {
@@ -53,7 +53,7 @@ package final class ProblemBoard: Observable, Sendable {
         }
     }
 
-    /// Notifies observers, because the owner has another source below it.
+    /// Notifies observers after a change of the sources below the owner.
     package func touch() { registrar.withMutation(of: self, keyPath: \.problems) {} }
 
     /// Reports the problem, or solves those with that code and subject if there is none.

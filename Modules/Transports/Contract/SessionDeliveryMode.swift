@@ -3,16 +3,16 @@ public enum SessionDeliveryMode: String, Hashable, Sendable, CaseIterable, Codab
     /// The message is sent as soon as possible, in no order.
     ///
     /// Over a link whose platform keeps a queue (WatchConnectivity), an event is kept from the first call, even before
-    /// any peer has sent a hello. It goes live to a peer that has answered, else by the queue. Over other links it
-    /// isn't stored, and `send` throws `notReachable` while no peer is connected. An engine's log makes up for both.
+    /// the first hello. It goes live to a peer that has answered, else by the queue. Over other links it isn't stored,
+    /// and `send` throws `notReachable` while no peer is connected. An engine's log repairs losses in both cases.
     case realtimeBestEffort
     /// Arrives once and in order for each peer and feature, when the peer is next reachable; with a durable store even
     /// after relaunches. If the queue is full, `send` waits while the peer is connected, and else throws `queueFull`.
     case reliableEventually
-    /// Only the newest for each feature arrives, even at a peer that connects later. Older ones may never arrive.
-    /// Snapshots only.
+    /// The newest snapshot of each feature arrives, even at a peer that connects later. Older ones may never arrive.
+    /// For snapshots only.
     case latestSnapshot
-    /// Requests the state that a peer lacks. May be lost; the requester asks again.
+    /// Requests state that this peer lacks. May be lost; the requester asks again.
     case snapshotRequest
     /// Carries an engine's promises, vectors, acknowledgements and newest values. It isn't stored and may be lost; the
     /// next one replaces it.
@@ -23,7 +23,7 @@ public enum SessionDeliveryMode: String, Hashable, Sendable, CaseIterable, Codab
 public struct SessionTransportCapabilities: Hashable, Sendable {
     /// True if `realtimeBestEffort` reaches a peer while both are connected.
     public let supportsRealtime: Bool
-    /// True if `reliableEventually` is offered: an accepted message reaches the peer later too.
+    /// True if `reliableEventually` is offered: an accepted message reaches the peer even if it connects later.
     public let supportsDurableQueue: Bool
     /// True if `latestSnapshot` is offered: a newer snapshot replaces an older one that waits.
     public let supportsLatestStateReplacement: Bool
@@ -66,27 +66,27 @@ public struct SessionTransportCapabilities: Hashable, Sendable {
     }
 }
 
-/// Requirements of `SessionSyncTransport` that a transport implements itself. Without one, the default does less.
+/// Requirements of `SessionSyncTransport` that a transport implements itself. For others the default does less.
 public struct SessionTransportExtras: OptionSet, Hashable, Sendable {
     public let rawValue: Int
 
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Several envelopes are sent without suspending unless there is something to wait for. Otherwise each one suspends
-    /// the caller.
+    /// Sending several envelopes suspends only if there is something to wait for. Without this flag, each envelope
+    /// suspends the caller.
     public static let sendsAtOnce = Self(rawValue: 1 << 0)
     /// Envelopes that arrived before a subscriber of `envelopeBatches`, or that one left unread, wait for the next
     /// subscriber. Without this flag they are lost.
     public static let keepsUnread = Self(rawValue: 1 << 1)
-    /// `cancel` and `isWaiting` work. Otherwise nothing is withdrawn, and a caller may repeat a message that is still
-    /// in flight.
+    /// `cancel` and `isWaiting` work. Without this flag nothing is withdrawn, and a caller may repeat a message that is
+    /// still in flight.
     public static let withdrawal = Self(rawValue: 1 << 2)
-    /// `admitGuests` works, if the transport verifies peers. Otherwise only peers that it trusts are admitted.
+    /// `admitGuests` works, if the transport verifies peers. Without this flag it admits only peers that it trusts.
     public static let guests = Self(rawValue: 1 << 3)
-    /// `isOwn` recognizes the devices of one user. Otherwise each needs an invitation to a session.
+    /// `isOwn` recognizes the devices of one user. Without this flag each needs an invitation to a session.
     public static let ownDevices = Self(rawValue: 1 << 4)
-    /// `revokedPeers` reports the peers that the user has revoked as lost. Otherwise the transport has no keys, and a
-    /// lost device is removed from each session manually (`removeMember`).
+    /// `revokedPeers` reports the peers that the user has revoked as lost. Without this flag the transport has no keys,
+    /// and you remove a lost device from each session (`removeMember`).
     public static let revocation = Self(rawValue: 1 << 5)
     /// The set of all extras.
     public static let all: Self = [.sendsAtOnce, .keepsUnread, .withdrawal, .guests, .ownDevices, .revocation]

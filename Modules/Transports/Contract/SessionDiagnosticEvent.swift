@@ -21,9 +21,9 @@ public enum SessionDiagnosticEvent: Sendable {
     case sendFailed(SessionSyncMetadata?, mode: SessionDeliveryMode, reason: String)
     /// Bytes or a message from a peer could not be used; nothing changed.
     case rejected(peerID: String?, reason: String)
-    /// A connection was ended because another one greeted under the same peer ID. `peerID` is the other's ID at the
-    /// side that ended it, else this side's own. Either a peer came back on another path, or two devices use one ID and
-    /// displace each other until one is renamed.
+    /// A connection was ended because another one greeted under the same peer ID. On the side that ended it, `peerID`
+    /// is the other peer's ID; on the other side, the local peer's. Either a peer came back on another path, or two
+    /// devices use one ID and displace each other until one is renamed.
     case displaced(peerID: String)
     /// The peer has acknowledged the message.
     case acknowledged(SessionSyncMetadata, peerID: String)
@@ -43,7 +43,7 @@ public enum SessionDiagnosticEvent: Sendable {
     case stalled(peerID: String, featureID: String)
     /// The health of a peer, judged by its acknowledgements, has changed.
     case healthChanged(peerID: String, from: DeliveryHealth, to: DeliveryHealth)
-    /// A probe was answered; the duration is the smoothed one.
+    /// A probe was answered. The duration is the smoothed round-trip time.
     case roundTrip(peerID: String, duration: Duration)
     /// The store refused a write; sends that relied on it have failed.
     case storeFailed(reason: String)
@@ -56,7 +56,7 @@ public enum SessionDiagnosticEvent: Sendable {
 }
 
 extension SessionDiagnosticEvent: CustomStringConvertible {
-    /// One line, safe for a log and a terminal, whatever text peers have put into it.
+    /// The event in one line, safe for a log and a terminal, whatever text peers have put into it.
     public var description: String { text.printable() }
 
     private var text: String {

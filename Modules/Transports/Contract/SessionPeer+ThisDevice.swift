@@ -10,10 +10,10 @@ public import MeshIdentity
 extension SessionPeer {
     /// Returns the peer of this installation of the app.
     ///
-    /// The ID is random, made at the first call and kept: on Apple's systems in `UserDefaults.standard`, elsewhere in
-    /// `$XDG_STATE_HOME/sessionmesh`, by the name of the program (XDG Base Directory Specification 0.8). If it can't be
-    /// kept, debug builds print why, and the ID lasts as long as the process. Safe to use from any thread; the first
-    /// call reads a file.
+    /// The ID is random, made at the first call and kept: on Apple's systems in `UserDefaults.standard`, elsewhere in a
+    /// file named after the program in `$XDG_STATE_HOME/sessionmesh` (XDG Base Directory Specification 0.8). If it
+    /// can't be kept, debug builds print why, and the ID lasts as long as the process. Safe to use from any thread; the
+    /// first call reads a file.
     ///
     /// - Parameter name: distinguishes several peers of one program on one device, such as two terminals.
     public static func thisDevice(named name: String = "", topology: SessionPeerTopology = .unknown) -> SessionPeer {

@@ -53,7 +53,7 @@ extension SessionProblem {
             advice: "Fix the cause, then start the transport again, or make a new one.")
     }
 
-    /// - Parameter failure: the action that failed, such as "stored keys can't be written".
+    /// - Parameter failure: the start of the message, such as "stored keys can't be written".
     package static func storeFailed(of subject: String, _ failure: String, _ error: any Error) -> Self {
         Self(
             .storeFailed, of: subject, "\(failure): \(error.reason)",
@@ -62,7 +62,7 @@ extension SessionProblem {
         )
     }
 
-    /// - Parameter thing: the value that stays as it was, such as "the key 'volume'".
+    /// - Parameter thing: the value that wasn't changed, such as "the key 'volume'".
     package static func writeFailed(of subject: String, _ thing: String, _ error: any Error) -> Self {
         Self(.writeFailed, of: subject, "\(thing) wasn't changed: \(error.reason)", advice: "Set another value.")
     }

@@ -14,8 +14,8 @@ public import MeshIdentity
 /// - Sending may suspend but must never block a thread. It must honor cancellation.
 /// - Input from a peer must never trap.
 ///
-/// A transport that implements only the requirements without a default works. Its `capabilities` must list in `extras`
-/// what it implements beyond the defaults. A transport is done when the conformance rules of MeshTesting pass.
+/// You need to implement only the requirements without a default. List in `capabilities.extras` what you implement
+/// beyond the defaults. A transport is done when the conformance rules of MeshTesting pass.
 public protocol SessionSyncTransport: Sendable {
     /// The peer that this end represents.
     var localPeer: SessionPeer { get }
@@ -173,8 +173,8 @@ public struct SessionPeerReachability: Hashable, Sendable {
     /// True if the peer said goodbye, as a closed transport does: don't wait for it. A peer that crashed or is out of
     /// range sends no goodbye.
     public let hasLeft: Bool
-    /// The number of the connection on which the peer answers; nil if the transport numbers none. A change means that
-    /// messages in flight on the earlier connection are lost.
+    /// The number of the connection on which the peer answers; nil if the transport doesn't number connections. A
+    /// change means that messages in flight on the earlier connection are lost.
     package let connection: UInt64?
 
     /// Creates a change, of one peer if the transport can tell.

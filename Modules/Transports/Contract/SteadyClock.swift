@@ -1,13 +1,13 @@
 package import MeshFoundation
 
-/// The wall clock's time at the start, advanced by the time that has passed: setting the wall clock changes nothing.
+/// A clock that never jumps: the wall clock's time at its creation, advanced by the elapsed time.
 package struct SteadyClock: Sendable {
     /// The current wall clock, which may have been set in the meantime.
     package let wall: @Sendable () -> Date
     private let uptime: @Sendable () -> Duration
     private let start: (wall: Date, uptime: Duration)
 
-    /// - Parameter uptime: counts sleep, and never jumps.
+    /// - Parameter uptime: the time of a monotonic clock, which also runs while the device sleeps.
     package init(wall: @escaping @Sendable () -> Date, uptime: @escaping @Sendable () -> Duration) {
         (self.wall, self.uptime) = (wall, uptime)
         start = (wall(), uptime())

@@ -7,10 +7,10 @@ public import MeshIdentity
 /// A transport plugin contributes one to `ExtensionPoint.transportFixtures`; the conformance rules of MeshTesting run
 /// against it. The author of a link contributes MeshDelivery's `LinkFixture` instead, which includes all of this.
 public struct TransportFixture: Sendable {
-    /// Maximum number of times that a rule calls `settle`, half a second apart, before an expectation fails.
+    /// Number of calls of `settle` after which an expectation fails, unless it is met within another 10 s of real time.
     public let patience: Int
-    /// Makes an unconnected pair that writes payloads with that codec, if it writes any. Called once for each rule,
-    /// which closes the pair afterwards.
+    /// Makes an unconnected pair whose ends encode payloads with that codec, if they encode any. Called once for each
+    /// rule, which closes the pair afterwards.
     public let makePair: @Sendable (any PayloadCodec) async throws -> TransportPair
 
     /// Creates a fixture from a function that makes pairs. `makePair` gets the codec that both ends must use.
@@ -34,7 +34,7 @@ public struct TransportPair: Sendable {
     public let ownSendsComeBack: Bool
     /// The payload limit of this pair, if it has one.
     public let limit: PayloadLimit?
-    /// Connects the two ends. Must return once it has begun; the rules settle afterwards. Called again after
+    /// Connects the two ends. Must return once connecting has begun; the rules then call `settle`. Called again after
     /// `disconnect`.
     public let connect: @Sendable () async throws -> Void
     /// Disconnects the two ends; nil if that is impossible.
@@ -53,8 +53,8 @@ public struct TransportPair: Sendable {
     /// Ends both processes like a crash and restarts them, disconnected, each with the contents of its store. The
     /// original pair can't be used afterwards.
     public var relaunch: (@Sendable () async throws -> TransportPair)?
-    /// Makes another pair, in which `narrowLimit` envelopes wait for a subscriber that doesn't read; nil if that can't
-    /// be chosen.
+    /// Makes another pair, in which at most `narrowLimit` envelopes wait for a subscriber that doesn't read; nil if
+    /// that limit can't be set.
     package var makeNarrow: (@Sendable () async throws -> TransportPair)?
     /// Maximum number of envelopes that wait for a slow subscriber of a narrow pair.
     package static let narrowLimit = 32
@@ -83,7 +83,7 @@ public struct TransportPair: Sendable {
 public struct TransportCrowd: Sendable {
     /// The ends, in any order.
     public let ends: [any SessionSyncTransport]
-    /// Connects them all; the rules settle afterwards.
+    /// Connects all ends; the rules then call `settle`.
     public let connect: @Sendable () async throws -> Void
     /// Lets time pass, as `TransportPair.settle` does.
     public let settle: @Sendable () async -> Void
@@ -107,8 +107,8 @@ public struct TransportFaults: Sendable {
     public let cut: @Sendable () -> Void
     /// Connects the ends again after `cut`.
     public let mend: @Sendable () -> Void
-    /// Lets this many more bytes through on live lanes, up to the middle of a packet. The link then accepts and loses
-    /// the rest without an error, until `mend` or the next call. nil lets everything through again.
+    /// Lets this many more bytes through on live lanes, even if that splits a packet. After that the link accepts
+    /// packets and loses them without an error, until `mend` or the next call. nil lets everything through again.
     public let swallow: @Sendable (_ afterBytes: Int?) -> Void
     /// Lets the link accept this many more packets before it is full. nil removes the limit, and reports space.
     public let setRoom: @Sendable (_ packets: Int?) -> Void
@@ -161,7 +161,7 @@ package struct TransportWrapping: Sendable {
 }
 
 extension ExtensionPoint where Value == TransportWrapping {
-    /// The extension point at which wrappers register for the conformance rules, over each transport of the bus.
+    /// The extension point for wrappers. The conformance rules run on each one over every transport of the bus.
     package static let transportWrappers = ExtensionPoint("sessionmesh.transport-wrappers")
 }
 

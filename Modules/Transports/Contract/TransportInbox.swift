@@ -12,7 +12,7 @@ public import MeshIdentity
 /// | durable envelopes | the new one, unless the deliverer respects `durableRoom` | the caller has lost it |
 /// | snapshots, requests, reachability | the oldest | newer ones replace it |
 ///
-/// A subscriber is also full when `waitingBytesMax` bytes wait for it. The last element that fits may exceed them.
+/// A subscriber is also full when `waitingBytesMax` bytes wait for it. The last element may exceed that.
 ///
 /// Each drop is counted and reported to `onDrop`. The newest snapshots are kept for up to `featureLimit` features and
 /// `keptBytesMax`. Beyond that, the peer that has sent the most loses the feature that has been silent longest.
@@ -27,7 +27,7 @@ public import MeshIdentity
 public final class TransportInbox: Sendable {
     /// One of the inbox's streams.
     public enum Stream: String, Hashable, Sendable, CaseIterable {
-        /// One for each of the four `receive…` methods of a transport.
+        /// The element type of the stream.
         case envelopes, snapshots, requests, reachability
     }
 
@@ -35,7 +35,7 @@ public final class TransportInbox: Sendable {
         var snapshots: [String: AnySessionSyncSnapshot] = [:]
         /// Size of `snapshots` in bytes.
         var bytes = 0
-        /// Features, the one that has been silent longest first.
+        /// The features of `snapshots`, the longest silent first.
         var features: [String] = []
         /// Peers last reported as reachable, in the order of the reports.
         var reachable: [SessionPeerReachability] = []
@@ -43,7 +43,7 @@ public final class TransportInbox: Sendable {
 
     /// Maximum number of features whose newest snapshot is kept.
     public let featureLimit: Int
-    /// Maximum number of payload bytes that wait for one slow subscriber of one stream, or for the first.
+    /// Maximum number of payload bytes that wait for one slow subscriber of one stream, or for the first subscriber.
     public static let waitingBytesMax = 64 << 20
     /// Maximum number of bytes of the newest snapshots.
     public static let keptBytesMax = 64 << 20
@@ -168,7 +168,7 @@ extension TransportInbox {
 }
 
 extension TransportInbox {
-    /// Size of the fullest payload buffer and of all newest snapshots, for tests.
+    /// Number of bytes in the fullest payload buffer and in all newest snapshots, for tests.
     package var heldBytes: (waiting: Int, newest: Int) {
         let newest = retained.withLock { $0.snapshots.values.reduce(0) { $0 + $1.heldBytes } }
         return (max(envelopes.waitingBytes, snapshots.waitingBytes), newest)
@@ -246,8 +246,8 @@ extension AnySessionSyncSnapshot {
 
 extension AnySessionSyncSnapshot {
     /// Returns true if this snapshot is newer. Revisions count per source, incarnation and session. Between two sources
-    /// of a session, the stamp decides. Stamps of two sessions have followed the clocks of different peers. There, and
-    /// without stamps, the sender's clock decides.
+    /// of a session, the stamp decides. Between two sessions, or without stamps, the sender's clock decides: stamps of
+    /// two sessions follow the clocks of different peers.
     package func isNewer(than other: AnySessionSyncSnapshot) -> Bool {
         let mine = metadata
         let theirs = other.metadata
@@ -259,8 +259,8 @@ extension AnySessionSyncSnapshot {
         return mine.causalTimestamp > theirs.causalTimestamp
     }
 
-    /// Returns true if it is too late to send this snapshot. A snapshot of another session is never too late: the app
-    /// shows that session now.
+    /// Returns true if the snapshot was overtaken: `sent` is a newer one of the same session. Another session's
+    /// snapshot is never overtaken, because the app shows that session now.
     package func isSuperseded(by sent: AnySessionSyncSnapshot?) -> Bool {
         guard let sent, sent.metadata.sessionID == metadata.sessionID else { return false }
         return sent.isNewer(than: self)

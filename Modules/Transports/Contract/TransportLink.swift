@@ -41,11 +41,10 @@ public protocol TransportLink: AnyObject, Sendable {
     /// call returns a separate stream. A revoked peer must not be admitted, not even as a guest. The default is nil:
     /// the link has no keys, so no peer can be revoked.
     func revokedPeers() -> AsyncStream<Set<String>>?
-    /// The unsolved problems of the link, such as a missing watch. The transport's `problems` begin with them. Must be observable, and
-    /// may be read on any thread. The default is none.
+    /// The unsolved problems of the link, such as a missing watch. The transport's `problems` begin with them. Must be
+    /// observable, and may be read on any thread. The default is none.
     var problems: [SessionProblem] { get }
-    /// Passes accepted packets to the other side, as far as that takes no more than about a second, then ends.
-    /// Idempotent.
+    /// Gives accepted packets about a second to reach the other side, then ends the link. Idempotent.
     func close() async
 }
 
@@ -89,8 +88,8 @@ public struct LinkTraits: Hashable, Sendable {
     /// True if the link reports every address with the ID of the peer that it has proven to be there. Delivery rejects
     /// other addresses.
     public var provesPeers: Bool
-    /// The longest time without an exchange on an idle connection before it is probed. A peer that dies silently is
-    /// noticed soon after it. At least a second; less counts as that.
+    /// The time without an exchange after which an idle connection is probed. A peer that dies silently is noticed soon
+    /// afterwards. Values below a second count as a second.
     public var idleInterval: Duration
 
     /// Creates the traits of a link. By default it is live, finds its peers and proves nothing about them.
@@ -154,10 +153,11 @@ public protocol LinkObserver: AnyObject, Sendable {
     func connected(_ address: LinkAddress, asGuest peerID: String)
     /// Reports received bytes: on `stream` any part of the peer's bytes, elsewhere one complete packet.
     func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress)
-    /// Reports datagrams that arrived together, ideally at most 256. Cheaper than one by one, which is the default.
+    /// Reports datagrams that arrived together, ideally at most 256. Cheaper than single reports, which are the
+    /// default.
     func received(datagrams: [[UInt8]], from address: LinkAddress)
-    /// Reports that, according to the platform, a packet of a live lane wasn't delivered. A link may omit it; the
-    /// default does nothing.
+    /// Reports that, according to the platform, a packet of a live lane wasn't delivered. A link needn't report this;
+    /// the default does nothing.
     func undelivered(_ packet: LinkPacket, to address: LinkAddress)
     /// Reports that the link has space again after `send` threw `full`.
     func writable(_ address: LinkAddress)

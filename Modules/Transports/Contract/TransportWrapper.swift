@@ -1,8 +1,8 @@
 public import MeshFoundation
 public import MeshIdentity
 
-/// A transport over another one: a recorder, a counter, a fault. It implements what it adds; this protocol forwards the
-/// rest.
+/// A transport that wraps another one, such as a recorder, a counter or a fault. It implements what it adds. This
+/// protocol forwards the rest.
 ///
 /// ```swift
 /// struct MutedTransport: TransportWrapper {
@@ -12,9 +12,9 @@ public import MeshIdentity
 /// ```
 ///
 /// To the implementer: a wrapper keeps every promise of the wrapped transport.
-/// - A subscription must be one of the wrapped transport's, changed in passing. A wrapper must not read envelopes ahead
-///   of its own subscribers: it would acknowledge them to their sender, and then lose those that subscribers don't
-///   read.
+/// - A subscription must come from the wrapped transport; a wrapper may change elements as they pass. It must not read
+///   envelopes ahead of its own subscribers: it would acknowledge them to their sender, and then lose those that
+///   subscribers don't read.
 /// - A wrapper that changes sends must implement both ways to send envelopes. Otherwise callers can bypass it.
 /// - A wrapper is done when the conformance rules of MeshTesting pass for it. See ``TransportFixture/wrapped(by:)``.
 public protocol TransportWrapper: SessionSyncTransport {

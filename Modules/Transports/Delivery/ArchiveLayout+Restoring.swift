@@ -35,7 +35,7 @@ extension ArchiveLayout {
             try restorePeer(number, key, &names, from: store)
         }
         for number in names.peers.keys.sorted() { if let peer = names.peers[number] { core.restore(peer) } }
-        // In the order of the numbers: sources then show which outbox was heard first.
+        // In the order of the numbers, so that the outbox that was heard first comes first.
         let others = catalog.keys.compactMap { key in Self.parts(of: key).map { (key, $0.kind, $0.number) } }
         for (key, kind, number) in others.sorted(by: { $0.2 ?? 0 < $1.2 ?? 0 }) where kind != "peer" {
             guard let bytes = try store.value(for: key) else { continue }
@@ -57,7 +57,7 @@ extension ArchiveLayout {
         return arrivals
     }
 
-    /// The parts of `delivery/KIND/NUMBER`; some kinds have a name instead of the number.
+    /// Returns the parts of `delivery/KIND/NUMBER`. Some kinds have a name instead of the number.
     private static func parts(of name: String) -> (kind: String, number: Int?)? {
         let parts = name.split(separator: "/", maxSplits: 2)
         return parts.count == 3 ? (String(parts[1]), Int(parts[2])) : nil
@@ -206,7 +206,7 @@ extension SessionStore {
 }
 
 extension WireReader {
-    /// The rest, as text.
+    /// Reads the rest as text.
     fileprivate mutating func readText() throws -> String {
         String(decoding: try readRaw(remaining), as: UTF8.self)
     }

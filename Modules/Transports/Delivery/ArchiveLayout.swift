@@ -12,16 +12,16 @@ import MeshWire
 /// | `delivery/peer/P` | a hello: peer P |
 /// | `delivery/guest/P` | 1 byte: P was a guest when it was last connected |
 /// | `delivery/to/C` | P as varint, then the feature: the peer and feature of channel C |
-/// | journal `delivery/to/C` | messages for peer P of that feature, launch by launch; the marks have outbox and number |
-/// | `delivery/from/S` | P, outbox, the next number, then the feature: the progress of source S; S grows with each |
+/// | journal `delivery/to/C` | messages of channel C, launch by launch; the marks have outbox and number |
+/// | `delivery/from/S` | P, outbox, the next number, then the feature: the progress of source S; S counts up |
 /// | journal `delivery/inbox` | P as varint, then a frame: received messages that no subscriber has finished |
 /// | `delivery/published/FEATURE` | this peer's newest snapshot |
 /// | `delivery/newest/N` | P as varint, then the newest snapshot of one feature |
 /// | `delivery/pending` | messages that wait for the first peer: each frame with its length before it |
 ///
 /// Earlier versions had one outbox for all launches, in `delivery/outbox`, and used positions as numbers. This version
-/// removes that name, so an earlier version that opens the store generates a new outbox. To it, the stored messages
-/// belong to that outbox.
+/// removes that name. So an earlier version that opens the store generates a new outbox, and counts the stored messages
+/// as that outbox's.
 struct ArchiveLayout: ~Copyable {
     struct Source: Hashable {
         let peerID: String
@@ -46,7 +46,7 @@ struct ArchiveLayout: ~Copyable {
     /// The differences between positions in the journal and numbers of an outbox.
     var offsets: [Source: UInt64] = [:]
     var sources: [Source: Int] = [:]
-    /// The numbers of a feature's newest snapshots: one each, but earlier versions may have written more.
+    /// The numbers of a feature's newest snapshots. One each, but earlier versions may have written more.
     var newest: [Channel: [Int]] = [:]
     /// Channels that the latest batch names for the first time.
     var newChannels: [Channel] = []

@@ -27,7 +27,7 @@ final class DeliveryArchive: Sendable {
     let store: any SessionStore
     private let isInline: Bool
     private let state: Locked<State>
-    /// Held during a write to the store. True once writing has ended.
+    /// True after `end`. The lock is held during each write to the store.
     private let hasEnded = Locked(false)
     private let queue = DispatchQueue(label: "sessionmesh.delivery.store")
 
@@ -105,13 +105,13 @@ final class DeliveryArchive: Sendable {
             if let error {
                 state.isWriting = false
                 state.failure = (state.writtenCount + UInt64(state.noted.count), error)
-                // Changes noted since continue the numbers of the failed ones, so they fail too.
+                // Changes noted in the meantime have later numbers than the failed ones, so they fail too.
                 failed += state.noted
                 state.writtenCount += UInt64(state.noted.count)
                 // Changes that no caller waits for are tried again.
                 state.noted = failed.filter(\.isRepeatable)
                 state.notedCount += UInt64(state.noted.count)
-                // Only the failed batch has taken positions and names. Changes noted since were in no batch.
+                // Only the failed batch has taken positions and names. Later changes were in no batch.
                 state.layout.forget(changes)
             }
             let count = state.writtenCount
@@ -151,10 +151,10 @@ final class DeliveryArchive: Sendable {
 }
 
 extension DeliveryChange {
-    /// True if the change is simply written later after a failure.
+    /// True if a failed change is written again as it is.
     fileprivate var isRepeatable: Bool {
         switch self {
-        // The core decides these again.
+        // The core reverts these, and may repeat them.
         case .accepted, .received, .pending: false
         case .truncated, .published, .newest, .met, .forgotten, .outboxForgotten: true
         }

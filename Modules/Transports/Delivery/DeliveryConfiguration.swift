@@ -32,7 +32,7 @@ public struct DeliveryConfiguration: Sendable {
     let stallPatience: Duration = .seconds(10)
     /// Maximum number of elements that wait for one slow subscriber.
     public var bufferLimit = 4096
-    /// Maximum number of features whose newest snapshot is kept, for own and for others' snapshots.
+    /// Maximum number of features whose newest snapshot is kept: own ones, and separately those of others.
     public var featureLimit = 256
     /// The seed of all random numbers, for tests. nil uses the system's. With a store, each launch needs another seed:
     /// two launches with one seed would assign the same numbers to different messages.

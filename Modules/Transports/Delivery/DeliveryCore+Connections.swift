@@ -222,7 +222,7 @@ extension DeliveryCore {
         return connection.nextHelloAt == nil && connection.helloSentAt + settings.heartbeat <= now.elapsed
     }
 
-    /// Sends a hello again at once, but at most once in 50 ms, however many requests arrive.
+    /// Repeats the hello at once, but at most once in 50 ms, however many requests arrive.
     private mutating func resendHello(_ address: LinkAddress, _ now: DeliveryTime) {
         guard let connection = connections[address] else { return }
         connections[address]?.helloCount = 0
@@ -317,7 +317,7 @@ extension DeliveryCore {
 }
 
 extension DeliveryConnection {
-    /// The state that remains without live lanes. Best-effort messages that they haven't taken go by kept lanes.
+    /// The state that remains without live lanes. Best-effort messages that these haven't taken go by kept lanes.
     fileprivate var withoutLiveLanes: DeliveryConnection {
         var rest = DeliveryConnection()
         rest.kept = kept

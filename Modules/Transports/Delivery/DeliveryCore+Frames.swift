@@ -8,17 +8,17 @@ extension DeliveryCore {
     struct Outgoing {
         var frame: WireFrame
         var lane: LinkLane
-        /// On the lane `latest`: the key whose value it replaces.
+        /// The key whose value it replaces on the lane `latest`.
         var key = ""
-        /// True if it may travel in pieces with other frames between them.
+        /// True if the frame may travel in pieces, with other frames between them.
         var isBulk = false
-        /// True for an unnumbered best-effort frame. `drainImmediate` returns the ones that follow it.
+        /// True for an unnumbered best-effort frame. `drainImmediate` takes the messages that follow it.
         var isImmediate = false
     }
 
     /// Returns the next frame for an address; nil if there is nothing to send now.
     ///
-    /// - Parameter urgentOnly: true to leave out frames that may wait for the rest of a transfer.
+    /// - Parameter urgentOnly: true to leave out bulk messages and newest snapshots, while a large frame is in pieces.
     mutating func nextFrame(for address: LinkAddress, urgentOnly: Bool = false, _ now: DeliveryTime) -> Outgoing? {
         // Reads single fields: with a copy of the connection, each change below would copy its waiting messages.
         guard let isLive = connections[address]?.isLive, let isClosed = connections[address]?.isClosed else {
@@ -73,8 +73,8 @@ extension DeliveryCore {
         wake(by: peers[index].reportAt)
     }
 
-    /// Returns a report to leave with another frame on that lane before it is due: collected acknowledgements, and a
-    /// probe that is due soon. nil if there is nothing to report, or if reports use another lane.
+    /// Returns a report that leaves early, with another frame on that lane: collected acknowledgements, and a probe
+    /// that is due soon. nil if there is nothing to report, or if reports use another lane.
     mutating func nextPiggybackedReport(for address: LinkAddress, on lane: LinkLane, _ now: DeliveryTime) -> Outgoing? {
         guard lane == settings.reliableLane ?? settings.immediateLane, let connection = connections[address],
             connection.isLive, !connection.isClosed,
@@ -85,8 +85,8 @@ extension DeliveryCore {
             .map { Outgoing(frame: WireFrame(.report($0)), lane: lane) }
     }
 
-    /// Passes on the best-effort messages that follow a frame that `nextFrame` called immediate, while more are wanted.
-    /// They have the same precedence as that frame.
+    /// Takes the best-effort messages that follow a frame with `isImmediate`, while `wantsMore` returns true. They have
+    /// the same precedence as that frame.
     mutating func drainImmediate(for address: LinkAddress, while wantsMore: (WireMessage) -> Bool) {
         guard let place = connections.index(forKey: address) else { return }
         let limit = settings.immediateLimit
@@ -169,8 +169,8 @@ extension DeliveryCore {
             let isOverdue = reofferTime(of: progress, index).map { $0 <= now.elapsed } ?? false
             guard offer.version > progress.sent || isOverdue else { continue }
             if offer.version <= progress.sent, lane == .datagram { peers[index].window.noteTimeout() }
-            // Only the peer's acknowledgement counts: a lane that keeps the snapshot may still lose it with either
-            // side's process.
+            // Only the peer's acknowledgement counts: a lane that keeps the snapshot may still lose it when a process
+            // of either side ends.
             peers[index].offerLatest(feature) {
                 $0.attempts = offer.version > $0.sent ? 1 : $0.attempts + 1
                 $0.sent = offer.version
@@ -185,7 +185,7 @@ extension DeliveryCore {
         return nil
     }
 
-    /// Returns the newest snapshot of a feature that the peer may have.
+    /// Returns the newest snapshot of a feature that this peer is allowed to get.
     func offer(_ feature: String, _ progress: LatestProgress, _ index: Int) -> LatestOffer? {
         guard peers[index].isGuest else { return progress.offer(published[feature]) }
         return [progress.own, published[feature]].compactMap { $0 }

@@ -21,7 +21,7 @@ extension DeliveryCore {
         }
     }
 
-    /// Returns the leading unnumbered envelopes, if there are several and all are acceptable. Their sender is then
+    /// Returns the leading envelopes that are unnumbered and acceptable, if there are several. Their sender is then
     /// looked up only once.
     private func leadingBestEffortEnvelopes(
         in frames: ArraySlice<WireFrame>, on lane: LinkLane, from address: LinkAddress
@@ -80,8 +80,8 @@ extension DeliveryCore {
         }
     }
 
-    /// Returns false, and reports it, if the link has proven a peer and the message names another one as its sender. A
-    /// peer passes on its knowledge of others' events inside its own snapshots and controls, as events of theirs.
+    /// Returns false, and reports it, if the link has proven a peer and the message names another one as its sender.
+    /// Events of others travel only inside a peer's own snapshots and controls.
     private mutating func isFromProvenPeer(_ message: WireMessage, at address: LinkAddress) -> Bool {
         guard let provenID = connections[address]?.provenPeerID, let sender = message.sender, sender.id != provenID
         else {
@@ -392,7 +392,7 @@ extension DeliveryCore {
         return acknowledgement.newestSentAt
     }
 
-    /// RACK: resends messages that were sent half a round trip before one that has arrived.
+    /// Resends messages that were sent more than half a round trip before one that has arrived (RACK).
     private mutating func resendOvertaken(_ index: Int, _ newestSentAt: UInt64) {
         guard settings.isLossy, newestSentAt > 0, peers[index].address != nil, !isUnreachableLive(index) else { return }
         let window = (peers[index].standing.roundTrip.smoothedNanoseconds ?? 0) / 2

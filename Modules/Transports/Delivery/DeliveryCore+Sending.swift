@@ -10,7 +10,7 @@ extension DeliveryCore {
         let message: WireMessage
         let byteCount: Int
         var options = DeliveryOptions()
-        /// True if `send` returned for it before it got a receiver: it waited for the first peer.
+        /// True if `send` has returned although the message had no receiver yet: it waited for the first peer.
         var isPromised = false
     }
 
@@ -43,7 +43,7 @@ extension DeliveryCore {
     }
 
     /// Returns the peers that may get the message. A guest gets only messages of its sessions. A newest snapshot for a
-    /// guest waits until the guest may have it.
+    /// guest waits until a session admits it.
     private func receivers(
         _ peerID: String?, of message: WireMessage, _ mode: SessionDeliveryMode
     ) throws(SessionSyncError) -> [Int] {
@@ -137,7 +137,7 @@ extension DeliveryCore {
         return placed.isEmpty ? .accepted : try sendImmediately(item.message, to: placed, keepsUnlessReachable: true)
     }
 
-    /// Returns the address for a best-effort message; nil if the peer wouldn't get it soon.
+    /// Returns the address for a best-effort message; nil if no lane reaches the peer now.
     private func immediateAddress(_ index: Int) -> LinkAddress? {
         if let address = peers[index].address, connections[address]?.isClosed == false {
             // Before the first round trip, no peer counts as gone.
@@ -265,7 +265,7 @@ extension DeliveryCore {
         if settings.isDurable { directives.changes.append(.pending(pending)) }
     }
 
-    /// Sends the messages that wait for the first peer that may have them.
+    /// Sends each pending message to the first peer that may get it.
     mutating func sendPending(_ now: DeliveryTime) {
         guard !pending.isEmpty, !peers.isEmpty else { return }
         dropExpiredPending(now)
@@ -294,7 +294,7 @@ extension DeliveryCore {
         report(.pendingFlushed(count: sentCount))
     }
 
-    /// Puts messages back that no peer or the store could take. They wait as before.
+    /// Puts messages back that neither a peer nor the store could take.
     mutating func putBackPending(
         _ elements: [(element: PendingDeliveryQueue.Element, expiresAt: UInt64?)], _ now: DeliveryTime
     ) {

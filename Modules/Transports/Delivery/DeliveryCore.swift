@@ -34,7 +34,7 @@ struct DeliveryCore: Sendable {
         let pendingLimit: Int
         let immediateLimit = 4096
         let abilities: WireAbilities
-        /// Nanoseconds, like the durations below.
+        /// `DeliveryConfiguration.heartbeat` in nanoseconds. The durations below are in nanoseconds too.
         let heartbeat: UInt64
         /// The longest time without an exchange before an idle peer is probed.
         var idleInterval: UInt64 = 20_000_000_000

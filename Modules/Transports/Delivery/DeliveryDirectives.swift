@@ -6,7 +6,7 @@ import MeshWire
 struct DeliveryDirectives {
     enum Arrival {
         case envelope(AnySessionSyncEnvelope)
-        /// Several that came together.
+        /// Envelopes that arrived together.
         case envelopes([AnySessionSyncEnvelope])
         /// An envelope that subscribers mustn't miss.
         case durable(AnySessionSyncEnvelope)
@@ -23,11 +23,11 @@ struct DeliveryDirectives {
     var writable: [LinkAddress] = []
     /// Connections to end, with their goodbye.
     var connectionsToEnd: [(address: LinkAddress, goodbye: WireGoodbye)] = []
-    /// Messages wait for space at the subscribers.
+    /// True if messages wait for space at the subscribers.
     var isStalled = false
-    /// Full subscribers have had enough time.
+    /// True if full subscribers have had enough time.
     var abandonsFull = false
-    /// Sends that wait may be tried again.
+    /// True if sends that wait may be tried again.
     var resumesWaiters = false
 }
 

@@ -46,11 +46,11 @@ final class DeliveryLine: @unchecked Sendable {
         var isDead = false
     }
 
-    /// A packet of this size costs little more than a small one.
+    /// Number of bytes to collect for one packet. Such a packet costs little more than a small one.
     static let flushBytes = 65_536
     /// Maximum number of datagrams made in one turn.
     private static let datagramsTogether = 32
-    /// A larger datagram would delay the ones after it.
+    /// Maximum number of bytes to join. A larger datagram would delay the ones after it.
     private static let joinedBytesMax = 8192
 
     var outgoing: Outgoing
@@ -131,7 +131,7 @@ extension PayloadLimit {
 // MARK: - Writing
 
 extension DeliveryLine {
-    /// Makes packets of the next frames from the core: one, or a few where lanes take turns.
+    /// Makes packets of the core's next frames: usually one packet, or several datagrams.
     ///
     /// - Returns: messages that couldn't be encoded, with the error. They aren't sent.
     func makePackets(
@@ -200,7 +200,7 @@ extension DeliveryLine {
         like first: DeliveryCore.Outgoing, of core: inout DeliveryCore, for address: LinkAddress,
         _ refused: inout [(WireMessage, any Error)]
     ) {
-        // With kept lanes, the core must know each message that a packet failed to deliver.
+        // With kept lanes, the core must learn each message of a packet that wasn't delivered.
         guard first.lane == .stream || (first.lane == .datagram && core.settings.keptLane == nil) else { return }
         guard hasSpaceForMore else { return }
         core.drainImmediate(for: address) { message in
@@ -333,7 +333,7 @@ extension DeliveryLine {
     /// The content of a packet.
     struct Arrival {
         var frames: [WireFrame] = []
-        /// The reply about the identities in the sender's datagrams.
+        /// The reply to send about the identities in the sender's datagrams.
         var identities: KnownIdentities?
         /// The reason that the rest of the packet or the stream can't be read.
         var failure: WireError?
@@ -341,6 +341,6 @@ extension DeliveryLine {
         var isEmpty: Bool { frames.isEmpty && identities == nil && failure == nil }
     }
 
-    /// True if no frame is incomplete.
+    /// True if the bytes received so far end with a complete frame.
     var isAtFrameBoundary: Bool { incoming.withLock { $0.stream.isAtFrameBoundary } }
 }

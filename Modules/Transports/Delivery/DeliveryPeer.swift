@@ -61,8 +61,9 @@ struct DeliveryPeer: Sendable {
     var unreportedCount = 0
     var echo: WireReport.Echo?
     var probeDue: UInt32?
-    /// The state of the identities in the peer's datagrams, to be reported; and the peer's report about this side's.
+    /// This side's knowledge of the identities in the peer's datagrams, to be reported.
     var identitiesDue: KnownIdentities?
+    /// The peer's knowledge of the identities in this side's datagrams, as it last reported.
     var knownIdentities: KnownIdentities?
 
     init(_ peer: SessionPeer, outbox: UInt32, rules: SilenceRules) {
@@ -260,7 +261,7 @@ struct DeliveryConnection: Sendable {
     var helloSentAt: UInt64 = 0
     /// Hellos and goodbyes. They go before everything else.
     var control = FirstInFirstOut<WireMessage>()
-    /// Unnumbered messages: now or never.
+    /// Unnumbered messages, which arrive now or never.
     var immediate = WaitingMessages()
     /// True after a goodbye was sent or received: nothing more is sent or accepted.
     var isClosed = false
@@ -281,7 +282,7 @@ struct KeptConnection: Sendable {
     var receivedHelloCount = 0
     /// The number of the launch that greeted last; 0 if the peer doesn't number launches.
     var peerLaunchNumber: UInt64 = 0
-    /// True if the hello must also be put on the lane `latest`. There a relaunched peer finds out at once who is here.
+    /// True if the hello must also be put on the lane `latest`, where a relaunched peer reads at once who is here.
     var needsHello = false
     /// Best-effort messages that no live lane has delivered.
     var immediate = WaitingMessages()

@@ -63,8 +63,8 @@ extension DeliveryShell {
         }
     }
 
-    /// Best-effort messages go by a kept lane, if there is one. Reliable ones need nothing: receipts show that they are
-    /// missing.
+    /// Sends the packet's best-effort messages by a kept lane, if there is one. Reliable ones need nothing: receipts
+    /// show that they are missing.
     func undelivered(_ packet: LinkPacket, to address: LinkAddress) {
         perform { state, _ in
             guard state.phase != .closed, let line = state.lines[address] else { return }
@@ -106,7 +106,7 @@ extension DeliveryShell {
 
 // Calls to the link.
 extension DeliveryShell {
-    /// Updates the core before the link: a former guest must get nothing more while its connection ends.
+    /// Admits the guests to the core, then to the link: a former guest must get nothing more while its connection ends.
     func admit(guests: Set<String>, to scope: Guests.Scope) {
         guard let link = link as? any GuestAdmittingLink else { return }
         let hasChanged = perform { state, _ in

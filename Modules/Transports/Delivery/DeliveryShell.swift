@@ -7,7 +7,7 @@ import MeshWire
 /// The driver of the core: owns the lock, the link, the lines and the subscribers.
 ///
 /// Every call consists of turns. A turn works on the core under the lock and collects the work to do outside it. After
-/// unlocking, it wakes waiting tasks, schedules the clock, and adds the addresses to send to in the call's agenda. The
+/// unlocking, it wakes waiting tasks, schedules the clock, and adds addresses with frames to the call's agenda. The
 /// call then sends packets until the agenda is empty, with turns that may add more addresses. Only one caller at a time
 /// sends to an address; others leave their packets to it. So a link may call the observer from within `send`, and woken
 /// tasks may call the transport. All work runs on the threads of callers, of the link and of the clock.
@@ -19,7 +19,7 @@ final class DeliveryShell: LinkObserver {
         /// Sends that wait for space.
         var waiters: [UInt64: CheckedContinuation<Void, any Error>?] = [:]
         var nextWaiter: UInt64 = 0
-        /// The requested wake-ups. They are few, because no later one is requested while an earlier one is outstanding.
+        /// The requested wake-ups. They are few: while one is outstanding, no later one is requested.
         var wakes: [UInt64] = []
     }
 
@@ -39,7 +39,7 @@ final class DeliveryShell: LinkObserver {
     let archive: DeliveryArchive?
     let setup: LineSetup
     let state: Locked<State>
-    /// Held while the link gets the set of guests. Never take it while holding `state`.
+    /// The lock that is held while the link gets the set of guests. Never take it while holding `state`.
     let guestUpdate = Locked(())
     let problems = ProblemBoard()
 
@@ -65,8 +65,8 @@ final class DeliveryShell: LinkObserver {
 
     /// The work to do after unlocking.
     private struct Work {
-        /// Must be completed outside the lock. Waking a task takes that task's lock. A caller that cancels the task
-        /// holds that lock during the cancellation handlers, which may call the transport.
+        /// The handover, to complete outside the lock. Waking a task takes that task's lock. A caller that cancels the
+        /// task holds that lock during the cancellation handlers, which may call the transport.
         var handover = TopicHandover()
         var addresses: [LinkAddress] = []
         var disconnects: [LinkAddress] = []
@@ -248,7 +248,7 @@ final class DeliveryShell: LinkObserver {
 
     // MARK: - To the link
 
-    /// Sends what is ready for these addresses.
+    /// Sends the frames that are ready for these addresses.
     func flush(_ addresses: [LinkAddress]) {
         var (work, agenda) = (Work(), Agenda())
         work.addresses = addresses
@@ -302,7 +302,7 @@ final class DeliveryShell: LinkObserver {
         turn(&agenda) { state, now in
             guard state.lines[address] === line else { return false }
             if line.outgoing.connectionHasChanged {
-                // The packet was for an earlier connection. A live one is lost with that; the current one continues.
+                // A packet of an earlier connection. On a live lane it is lost with that one. The current one goes on.
                 if !packet.lane.isLive { line.outgoing.packets.putBack(packet) }
                 return true
             }

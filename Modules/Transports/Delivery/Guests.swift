@@ -3,8 +3,8 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-/// The peers that sessions admit for themselves alone, in addition to the peers that the link trusts. Holds each
-/// session's latest statement.
+/// The guests that each session and feature admits, in addition to the peers that the link trusts. Holds the latest set
+/// that each has named.
 ///
 /// In memory only. A peer that finds no space isn't admitted until it is named again.
 struct Guests: Sendable {
@@ -105,7 +105,7 @@ extension DeliveryCore {
         return true
     }
 
-    /// Withdraws messages that the peer may not have: accepted before it was a guest, or for a session that no longer
+    /// Withdraws messages that the guest must not get: accepted before it was a guest, or for a session that no longer
     /// names it.
     mutating func withdrawFromGuest(_ index: Int) {
         guard peers[index].isGuest, peers[index].outstandingCount > 0 else { return }

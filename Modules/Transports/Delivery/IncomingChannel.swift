@@ -29,7 +29,7 @@ struct IncomingChannel: Sendable {
     /// True if a message that `removeNext` returned isn't stored yet.
     var awaitsStore: Bool { unstoredCount > 0 }
 
-    /// Returns the memory that a held message takes, or its place in `held` if the message isn't wanted.
+    /// Returns the memory of a held message, or of its empty place in `held` if it isn't wanted.
     static func heldBytes(_ message: WireMessage?) -> Int { message?.heldBytes ?? SessionSyncMetadata.fixedBytes }
 
     /// Returns true if the message hasn't arrived before and its number is within the window.
@@ -60,14 +60,14 @@ struct IncomingChannel: Sendable {
         }
     }
 
-    /// Drops the held messages: no sender offers the missing ones any more.
+    /// Drops the held messages, because the sender may have lost the ones that they wait for.
     /// - Returns: the bytes that were held.
     mutating func forgetHeld() -> Int {
         defer { held = [:] }
         return heldBytes
     }
 
-    /// O(held).
+    /// Number of bytes of the held messages. O(held).
     var heldBytes: Int { held.values.reduce(0) { $0 + Self.heldBytes($1) } }
 
     /// Records that the message with this number waits for the store.
@@ -82,7 +82,7 @@ struct IncomingChannel: Sendable {
         firstUnstored = number + 1
     }
 
-    /// Undoes `removeNext` for a message and all after it.
+    /// Undoes `removeNext` for consecutive messages, up to the last one that it returned.
     mutating func putBack(_ messages: [(number: UInt64, message: WireMessage)]) {
         guard let first = messages.first else { return }
         for (number, message) in messages { held.updateValue(message, forKey: number) }

@@ -13,7 +13,7 @@ public import MeshTransport
 public struct LinkFixture: Sendable {
     /// Maximum number of links in one group: 1 if own packets come back, 2 for a link between two peers.
     public let countMax: Int
-    /// Maximum number of times that a rule calls `settle`, half a second apart, before an expectation fails.
+    /// Number of calls of `settle` after which an expectation fails, unless it is met within another 10 s of real time.
     public let patience: Int
     /// The configuration of the transports over these links. The rules set its codec.
     public let configuration: DeliveryConfiguration

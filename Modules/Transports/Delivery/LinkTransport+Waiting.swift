@@ -1,7 +1,7 @@
 import MeshBase
 import MeshTransport
 
-/// For networks in virtual time, which must know when nothing more will happen.
+// For networks in virtual time, which must know when nothing more will happen.
 extension LinkTransport {
     /// True if connected peers are still to send a hello, an answer or an acknowledgement. Probes of a healthy peer
     /// don't count.
@@ -31,7 +31,7 @@ extension DeliveryCore {
 }
 
 extension DeliveryConnection {
-    /// True if it has messages to send, or repeats its hello. After eight hellos without an answer, no peer is there.
+    /// True if it has messages to send, or repeats its hello. After eight unanswered hellos it no longer counts.
     fileprivate var isAwaited: Bool {
         !isClosed && isLive && (!control.isEmpty || !immediate.isEmpty || (nextHelloAt != nil && helloCount < 8))
     }

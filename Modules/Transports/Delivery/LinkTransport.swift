@@ -28,7 +28,7 @@ import MeshWire
 ///   never arrive.
 ///
 /// If a receiver's process dies before its subscribers have finished a message, the message is offered again after the
-/// relaunch, provided the receiver has a store. See `DeliveryArchive`.
+/// relaunch, provided the receiver has a store.
 ///
 /// Safe to use from any thread. Releasing a transport without `close` ends it too, but sends no goodbye.
 public final class LinkTransport: SessionSyncTransport {

@@ -1,9 +1,8 @@
 // Congestion control for lossy lanes. Sources: RFC 5681 (slow start, congestion avoidance), RFC 7661 (a window that
 // isn't used doesn't grow), and RFC 6298, 5.4 to 5.7 (back-off).
 //
-// If only time has found a loss, the packet may just be waiting on a slow link: the next try waits twice as long, with
-// half the bytes in flight. Losses found by reordering change nothing, because a radio loses packets without being
-// full.
+// A timeout may just mean that the link is slow, so the next try waits twice as long, with half the bytes in flight.
+// Losses found by reordering change nothing, because a radio loses packets without being full.
 // Docs/Internals/Glossary.md defines the terms.
 
 /// The limits of a lossy lane to one peer: bytes in flight, and the back-off of its timeout.
@@ -14,9 +13,9 @@ struct LossyWindow: Sendable {
     private static let datagram = 1200
 
     private(set) var bytes = Self.initialBytes
-    /// Below it the window grows by the acknowledged bytes; above it, by about one datagram per round trip.
+    /// The size up to which the window grows by the acknowledged bytes. Above it, by about a datagram per round trip.
     private var threshold = Self.bytesMax
-    /// Number of losses in a row that only time has found.
+    /// Number of timeouts in a row.
     private(set) var timeoutCount = 0
 
     mutating func noteTimeout() {

@@ -24,7 +24,7 @@ struct OutgoingChannel: Sendable {
         let priority: DeliveryPriority
         /// True if `send` has already returned. If the store refuses the message, it goes back to the pending queue.
         var isPromised = false
-        /// Milliseconds since 1970 by this side's clock.
+        /// The time of expiry, in milliseconds since 1970 by this side's clock; nil for never.
         var expiresAt: UInt64?
         /// The moment of `expiresAt` by the monotonic clock.
         var deadline: UInt64 = .max
@@ -41,16 +41,16 @@ struct OutgoingChannel: Sendable {
 
     let key: ChannelKey
     private(set) var entries: NumberedQueue<Entry>
-    /// One for each entry.
+    /// The state of each entry.
     private(set) var states: NumberedQueue<EntryState>
-    /// Up to this number, the peer has every message or knows that it never comes.
+    /// The number up to which the peer has every message or knows that it never comes.
     private(set) var acknowledged: UInt64
     /// The next number that hasn't been sent on this connection.
     private var cursor: UInt64
     private var resend = FirstInFirstOut<UInt64>()
     /// The time of the last floor sent to the peer.
     var floorSentAt: UInt64?
-    /// The last receipt is complete below this number and says nothing about higher ones.
+    /// The lowest number that the last receipt had no space for. It is complete below that.
     private var coverage = UInt64.max
     private(set) var inFlightCount = 0
     private(set) var inFlightBytes = 0
@@ -124,8 +124,8 @@ struct OutgoingChannel: Sendable {
     }
 
     /// Marks unacknowledged entries that were sent before a moment for sending again.
-    /// - Parameter coveredOnly: true to leave out numbers that the last receipt had no space for. A timeout includes
-    ///   them: they would fill the window, nothing would be sent, and no receipt would come.
+    /// - Parameter coveredOnly: true to leave out numbers that the last receipt had no space for. A timeout must
+    ///   include them. Otherwise they would fill the window, nothing would be sent, and no receipt would come.
     mutating func markLost(sentBefore moment: UInt64, coveredOnly: Bool) -> Int {
         guard inFlightCount > 0 else { return 0 }
         var count = 0

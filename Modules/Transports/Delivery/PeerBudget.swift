@@ -3,8 +3,8 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-/// The memory that one peer occupies on this side, in bytes. It is charged when data of the peer is stored and released
-/// when that goes.
+/// The memory that one peer occupies on this side, in bytes. Charged when this side starts to hold data of the peer,
+/// and released when it drops the data.
 ///
 /// A peer within its own limits never reaches these: it has at most 64 MiB in flight, in 4096 messages. Messages beyond
 /// a limit are refused and not acknowledged, so they come again. An accepted message is never dropped.
@@ -39,7 +39,7 @@ struct PeerBudget: Sendable {
 
     mutating func charge(_ bytes: Int, as holding: Holding) { held[holding.rawValue] += bytes }
 
-    /// Releases bytes. Data restored from the store was never charged, so the result is at least 0.
+    /// Releases bytes, down to 0: data restored from the store was never charged.
     mutating func release(_ bytes: Int, as holding: Holding) {
         held[holding.rawValue] = max(0, held[holding.rawValue] - bytes)
     }
@@ -57,7 +57,7 @@ extension WireMessage {
 }
 
 extension SessionSyncMetadata {
-    /// Measured: small waiting messages take 1.9 KB each.
+    /// Approximate memory of a small waiting message. Measured: 1.9 KB each.
     static let fixedBytes = 2048
 
     fileprivate var heldBytes: Int {
@@ -94,7 +94,7 @@ struct WaitingMessages: Sendable {
         return first
     }
 
-    /// Removes the first message, and returns whether that freed half of the space.
+    /// Removes the first message, and returns whether half of the space has just become free.
     mutating func takeFirst(countMax: Int) -> (message: WireMessage, freedHalf: Bool)? {
         let before = bytes
         guard let first = takeFirst() else { return nil }

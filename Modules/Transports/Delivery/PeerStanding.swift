@@ -34,7 +34,7 @@ struct PeerStanding: Sendable {
     private var lastFrameAt: UInt64 = 0
     /// Nanoseconds after `lastFrameAt` by which the peer must speak again.
     private var peerSilence: UInt64
-    /// The time since which the peer owes an acknowledgement, or of the last proof in the meantime.
+    /// The time since which the peer owes an acknowledgement, or the time of a later proof.
     private var outstandingSince: UInt64?
 
     private static let measuringMax = 8
@@ -83,8 +83,8 @@ struct PeerStanding: Sendable {
         return outstandingSince.map { min(due, $0 + rules.patienceMax) } ?? due
     }
 
-    /// The time to wait for an echo. Before the first round trip it is short, because the other side may just be slower
-    /// to begin. After that it is at least `patienceMin`.
+    /// The time to wait for an echo. Before the first round trip it is short, because a side that begins later may have
+    /// missed the probe. After that it is at least `patienceMin`.
     private var patience: UInt64 {
         let timeout = roundTrip.timeout(afterFailures: missedSinceFrame)
         return min(isAwaited ? timeout : max(timeout, rules.patienceMin), rules.patienceMax)
@@ -189,7 +189,7 @@ struct PeerStanding: Sendable {
             // The other side counts this side's silence from the probe.
             prove(rules.isAnnounced ? max(provenAt, sentAt) : now, now: now)
         }
-        // If the probe was answered otherwise before, its echo may have been in flight for any time: it can't set the
+        // If an acknowledgement came before the echo, the echo may have been in flight for any time. It can't set the
         // clock offset.
         guard probeSentAt != nil, number == probeNumber else { return true }
         let middle = Int64(clamping: sentWall).addingReportingOverflow(Int64(clamping: sample / 2_000_000)).partialValue

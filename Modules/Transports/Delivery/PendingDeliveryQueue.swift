@@ -4,9 +4,9 @@ import MeshTransport
 
 /// A queue of messages that were sent before a peer was known, oldest first.
 ///
-/// At most `envelopeLimit` envelopes wait. For each of at most `featureLimit` features, the newest snapshot waits, at
-/// the place of the newest. Only superseded snapshots are removed. A message that finds no space is rejected with an
-/// error, so an accepted message is never dropped.
+/// At most `envelopeLimit` envelopes wait. Of each of at most `featureLimit` features, only the newest snapshot waits.
+/// It goes to the end. Only superseded snapshots are removed. A message that finds no space is rejected with an error,
+/// so an accepted message is never dropped.
 public struct PendingDeliveryQueue: Sendable {
     /// An element that waits in the queue.
     public enum Element: Sendable {
@@ -18,7 +18,7 @@ public struct PendingDeliveryQueue: Sendable {
 
     fileprivate struct Entry: Sendable {
         let element: Element
-        /// Milliseconds since 1970 at which it expires; nil for never.
+        /// The time of expiry, in milliseconds since 1970; nil for never.
         let expiresAt: UInt64?
     }
 
@@ -92,7 +92,7 @@ public struct PendingDeliveryQueue: Sendable {
         return entries.map { ($0.element, $0.expiresAt) }
     }
 
-    /// Returns the elements of `takeAll` to the front of the queue.
+    /// Puts the elements of `takeAll` back at the front of the queue.
     mutating func putBack(_ elements: [(element: Element, expiresAt: UInt64?)]) {
         entries.insert(contentsOf: elements.map { Entry(element: $0.element, expiresAt: $0.expiresAt) }, at: 0)
     }

@@ -3,7 +3,7 @@
 /// Source: RFC 6298. The timeout is at least 50 ms instead of a second, because links are local, at most 10 s, and 500
 /// ms before the first measurement.
 package struct RoundTripEstimate: Hashable, Sendable {
-    /// Nanoseconds; nil before the first measurement.
+    /// The smoothed round trip in nanoseconds; nil before the first measurement.
     private(set) var smoothedNanoseconds: UInt64?
     private var variation: UInt64 = 0
 
@@ -17,7 +17,7 @@ package struct RoundTripEstimate: Hashable, Sendable {
     package var smoothed: Duration? { smoothedNanoseconds.map { .nanoseconds(Int64(clamping: $0)) } }
 
     mutating func measure(_ sample: UInt64) {
-        // A device that slept in between would otherwise not resend for long.
+        // Otherwise a device that slept in between would wait long before it resends.
         let sample = min(sample, Self.timeoutMax)
         guard let smoothed = smoothedNanoseconds else {
             smoothedNanoseconds = sample

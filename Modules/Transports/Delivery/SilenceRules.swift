@@ -1,6 +1,6 @@
 /// The times after which a silent peer is probed or gone, in nanoseconds. PeerStanding.swift defines the terms.
 struct SilenceRules: Hashable, Sendable {
-    /// The longest time without proof that the peer hears this side, before it is probed.
+    /// Maximum time without proof that the peer hears this side. After it, the peer is probed.
     let interval: UInt64
     /// The interval while the peer owes an acknowledgement. It also limits the time between two probes.
     let patienceMax: UInt64

@@ -19,7 +19,7 @@ final class Descriptors: Sendable {
     enum Outcome {
         /// Number of bytes moved; reading 0 is the end of the input.
         case moved(Int)
-        /// It would have to wait, and may not or no longer.
+        /// The call would have to wait, but mustn't, or was interrupted.
         case interrupted
         case failed(Int32)
     }

@@ -42,7 +42,7 @@ public struct PipeError: CodedError, Hashable {
         errorNumber == 0 ? "\(code): \(message)" : "\(code): \(message): \(systemMessage(errorNumber))"
     }
 
-    /// Empty if each message of the code says what to do.
+    /// The advice for the code; empty if each message of that code contains its own.
     public var advice: String {
         switch code {
         case .badDescriptor: "Give the link an open descriptor."

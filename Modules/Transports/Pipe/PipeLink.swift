@@ -19,7 +19,7 @@ public import MeshTransport
 ///
 /// A Unix socket connects processes of one effective user. Both sides ask the system for the user at the other end
 /// before a byte passes, and reject others, including root's processes. Others must not be able to write to the
-/// socket's folder, unless it is one like /tmp. The caller is responsible for the safety of descriptors.
+/// socket's folder, unless it is sticky like /tmp. The caller is responsible for the safety of descriptors.
 ///
 /// Safe to use from any thread.
 public final class PipeLink: TransportLink {
@@ -35,9 +35,9 @@ public final class PipeLink: TransportLink {
 
     private struct State {
         var phase = Phase.idle
-        /// Set until the link is closed.
+        /// The observer; nil once the link is closed.
         var observer: (any LinkObserver)?
-        /// Set until `open`.
+        /// The descriptors to use; nil once `open` was called.
         var descriptors: Descriptors?
         var keeper: SocketKeeper?
         var streams: [PipeStream] = []

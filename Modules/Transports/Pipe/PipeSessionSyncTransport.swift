@@ -37,7 +37,7 @@ public final class PipeSessionSyncTransport: DeliveringTransport {
     /// Creates a transport over two open descriptors, such as standard input and output.
     ///
     /// - Parameters:
-    ///   - input: open for reading. A file or /dev/null works: it ends soon.
+    ///   - input: open for reading. A file or /dev/null works, but ends soon.
     ///   - output: open for writing; one socket may be both. Neither descriptor's flags are changed.
     ///   - closesDescriptors: true to close both when the connection has ended, or with the transport.
     /// - Throws: `PipeError` with `badDescriptor` or `systemCallFailed`; the errors of `LinkTransport`.

@@ -2,7 +2,7 @@ import MeshBase
 import MeshTransport
 
 extension PipeStream {
-    /// Maximum number of bytes to read that had arrived before the connection broke. More than the system buffers.
+    /// Maximum number of bytes to read after the connection broke. Exceeds the system's buffer.
     private static let drainedBytesMax = 1 << 20
 
     /// The body of the reading thread: passes on received bytes, until the input or the connection ends.

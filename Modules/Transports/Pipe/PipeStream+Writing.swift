@@ -4,7 +4,7 @@ import MeshTransport
 
 extension PipeStream {
     private enum Admission {
-        /// In the buffer. `wakes` is true if the writing thread is idle and must be woken.
+        /// The packet is in the buffer. `wakes` is true if the writing thread is idle and must be woken.
         case accepted(wakes: Bool)
         /// The sender writes the packet to these descriptors.
         case writeImmediately(Descriptors)

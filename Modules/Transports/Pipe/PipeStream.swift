@@ -11,7 +11,7 @@ import MeshTransport
 final class PipeStream: Sendable {
     enum Phase {
         case open
-        /// Closed from this side: accepted bytes are written first.
+        /// This side has closed the connection: accepted bytes are written first.
         case finishing
         /// The other side has gone, or an error occurred: only bytes that can move without waiting still do.
         case draining
@@ -45,7 +45,7 @@ final class PipeStream: Sendable {
     let observer: any LinkObserver
     let statistics: Locked<PipeStatistics>
     let state: Locked<State>
-    /// Signaled when the writing thread has something to do.
+    /// The semaphore that is signaled when the writing thread has something to do.
     let work = DispatchSemaphore(value: 0)
     private let whenEnded: @Sendable (PipeStream) -> Void
 

@@ -81,7 +81,7 @@ final class SocketKeeper: Sendable {
     // MARK: - The thread
 
     private func run(for link: PipeLink) {
-        // If it was stopped before it began, it hasn't taken the listener. The path is free when the link has closed.
+        // Frees the path even if the thread was stopped before it took the listener.
         defer { first.withLock { $0 = nil } }
         var random = SplitMix64(seed: seed)
         var backoff = Self.backoff

@@ -50,15 +50,15 @@ struct UnixSocketPath: Hashable, Sendable {
         return descriptor
     }
 
-    /// Checks that no file of another user is here. Another process may change that at any moment, so only the user at
-    /// the other end of a connection counts.
+    /// Checks that the file here, if any, belongs to this user. Another process may replace it at any moment, so only
+    /// the user at the other end of a connection counts.
     /// - Throws: `PipeError` with `otherUser`.
     func checkOwner() throws(PipeError) {
         guard let access = FileAccess(linkAt: value), access.owner != FileAccess.thisUser else { return }
         throw .otherUser(access.owner, at: value)
     }
 
-    /// Checks that others can neither replace files in the folder nor have made the folder.
+    /// Checks that the folder belongs to this user or root, and that others can't replace files in it.
     /// - Throws: `PipeError` with `notPrivate`.
     func checkFolder() throws(PipeError) {
         guard let problem = FileAccess(path: folder)?.problem(withFolder: folder, isShared: true) else { return }

@@ -11,7 +11,7 @@ struct Direction {
     let fromAddress: LinkAddress
     let toAddress: LinkAddress
     var random: SplitMix64
-    /// nil for the network's conditions.
+    /// The conditions of this direction; nil for the network's.
     var conditions: ScenarioConditions?
     var isCut = false
     /// The false state that the sending side gets; nil for the truth.
@@ -43,7 +43,7 @@ struct Pair {
     /// The number of the connection, from 1. Packets on live lanes carry the number of theirs.
     var generation: UInt64 = 0
     var isUp = false
-    /// True if one side has closed in good order and its packets are still in flight.
+    /// True if one side has closed in an orderly way and its packets are still in flight.
     var isEnding = false
     /// The earliest time for the next connection, after one side has ended one.
     var restsUntil: UInt64 = 0

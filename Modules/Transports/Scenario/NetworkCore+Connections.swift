@@ -44,7 +44,7 @@ extension NetworkCore {
         }
     }
 
-    /// Removes a link in good order: its earlier packets arrive, and then the others learn of it.
+    /// Removes a link in an orderly way: its earlier packets arrive, and then the others learn of it.
     mutating func leave(_ id: String, linkID: UInt64) {
         guard let member = knownMember(id), members[member].end?.linkID == linkID else { return }
         members[member].end = nil
@@ -54,7 +54,7 @@ extension NetworkCore {
         }
     }
 
-    /// Ends a connection in good order; it may begin again after a rest.
+    /// Ends a connection in an orderly way. It may begin again after a rest.
     mutating func disconnect(_ id: String, linkID: UInt64, from address: LinkAddress) {
         guard let member = knownMember(id), members[member].end?.linkID == linkID,
             let other = knownMember(address.rawValue), other != member
@@ -110,7 +110,7 @@ extension NetworkCore {
         for index in [2 * pair, 2 * pair + 1] { announce(index) }
     }
 
-    /// Starts a new connection: nothing of the one before arrives any more.
+    /// Starts a new connection: nothing of the earlier one arrives any more.
     private mutating func begin(_ pair: Int) {
         pairs[pair].generation += 1
         for index in [2 * pair, 2 * pair + 1] {

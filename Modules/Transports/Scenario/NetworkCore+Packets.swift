@@ -124,7 +124,7 @@ extension NetworkCore {
         schedule(.latest(index, key: key), after: delay)
     }
 
-    /// Returns a random time for a packet on a lossless lane, including the repeats below it.
+    /// Returns a random time for a packet on a lossless lane, including resends by the layer below.
     private mutating func dependableDelay(_ index: Int) -> UInt64 {
         let conditions = conditions(of: index)
         var delay = conditions.latency.draw(&directions[index].random)

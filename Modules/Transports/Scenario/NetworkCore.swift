@@ -11,7 +11,7 @@ import MeshVirtualTime
 struct NetworkCore {
     struct Member {
         let id: String
-        /// nil while no link of this peer is open.
+        /// The peer's open link; nil while there is none.
         var end: End?
         /// True once a link of the peer has opened. The others know the peer from then on.
         var hasJoined = false
@@ -74,7 +74,7 @@ struct NetworkCore {
     var provesPeers = false
     /// Nanoseconds since the start.
     var now: UInt64 = 0
-    /// In the order in which they were first named; loops over all members use this order.
+    /// Peers in the order in which they were first named. Loops over all members use this order.
     var members: [Member] = []
     var directions: [Direction] = []
     var pairs: [Pair] = []

@@ -4,8 +4,8 @@ import MeshBase
 public struct ScenarioConditions: Hashable, Sendable {
     /// The time that packets take.
     public var latency: ScenarioLatency
-    /// The share of lost datagrams, 0...1. On other lanes, lost packets are sent again below, each time after one more
-    /// round trip.
+    /// The share of lost datagrams, 0...1. On other lanes the layer below resends lost packets, each time after one
+    /// more round trip.
     public var lossRate: Double
     /// The share of datagrams that arrive twice, 0...1.
     public var duplicationRate: Double
@@ -24,11 +24,11 @@ public struct ScenarioConditions: Hashable, Sendable {
         self.reorderingRate = reorderingRate
     }
 
-    /// One millisecond each way and no faults.
+    /// Conditions without faults: one millisecond each way.
     public static let ideal = ScenarioConditions(latency: .fixed(.milliseconds(1)))
-    /// 5 to 50 milliseconds and no faults.
+    /// Conditions without faults: 5 to 50 milliseconds each way.
     public static let calm = ScenarioConditions()
-    /// Long tails, a fifth lost, a tenth duplicated, a third out of order.
+    /// Conditions with long tails: a fifth is lost, a tenth duplicated, a third out of order.
     public static let rough = ScenarioConditions(
         latency: .longTailed(median: .milliseconds(40), most: .seconds(4)), lossRate: 0.2, duplicationRate: 0.1,
         reorderingRate: 0.33)

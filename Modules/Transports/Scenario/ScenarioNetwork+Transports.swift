@@ -71,7 +71,7 @@ extension ScenarioNetwork {
 
 /// The transports of a network.
 struct ScenarioTransports {
-    /// By peer ID.
+    /// The open transports, by peer ID.
     var open: [String: LinkTransport] = [:]
     var launches: [String: Int] = [:]
 }

@@ -129,7 +129,7 @@ extension ScenarioNetwork {
     /// Number of packets and announcements in flight. Timers don't count.
     public var pendingCount: Int { core.withLock { $0.pendingCount } }
 
-    /// The newest packets that were delivered or lost, up to `traceLimit`.
+    /// The newest entries, up to `traceLimit`: packets that were delivered or lost, and changes of connections.
     public var trace: [ScenarioTraceEntry] { core.withLock { $0.trace.entries } }
 
     private func run(until limit: UInt64, stopsWhenIdle: Bool) -> Int {
@@ -207,8 +207,8 @@ extension ScenarioNetwork {
         core.withLock { $0.heal() }
     }
 
-    /// Makes the network claim to one peer, at the next delivery, that it is connected to another or not, true or
-    /// false. nil restores the truth.
+    /// Sets what the network tells one peer about its connection to another, true or false, from the next delivery on.
+    /// nil restores the truth.
     ///
     /// A peer that believes that there is no connection can't use it, and misses what is sent to it. The other side
     /// notices nothing until it is connected again.

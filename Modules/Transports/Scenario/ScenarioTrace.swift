@@ -13,7 +13,7 @@ public struct ScenarioTraceEntry: Hashable, Sendable, CustomStringConvertible {
 
     /// The outcome for the subject.
     public enum Outcome: String, Hashable, Sendable {
-        /// The packet or message arrived, or never will.
+        /// The packet or notification arrived, or never will.
         case delivered, lost
     }
 
@@ -47,7 +47,7 @@ struct ScenarioTrace {
 
     var entries: [ScenarioTraceEntry] { kept.suffix(limit) }
 
-    /// Adds an entry. It cuts back to the limit only after twice as many, so that recording stays O(1).
+    /// Adds an entry. Cuts back to the limit only at twice as many entries, so that recording stays O(1).
     mutating func record(
         _ subject: ScenarioTraceEntry.Subject, from sender: LinkAddress, to receiver: LinkAddress,
         _ outcome: ScenarioTraceEntry.Outcome, at time: UInt64

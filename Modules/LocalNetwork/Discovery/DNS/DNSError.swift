@@ -9,7 +9,7 @@ package struct DNSError: Error, Hashable, Sendable, CustomStringConvertible {
         case badName
         /// A compression pointer that doesn't point backward.
         case badPointer
-        /// Record data that don't have their type's format.
+        /// The data of a record don't have their type's format.
         case badData
     }
 

@@ -1,8 +1,8 @@
 extension DNSMessage {
     /// Reads one message and ignores bytes after it.
     ///
-    /// A compression pointer must point before the start of the part that it ends, so reading always terminates. A
-    /// message has at most `bytesMax` bytes, and its names at most `nameBytesMax` in total.
+    /// A compression pointer must point to before the labels that it follows, so reading always terminates. A message
+    /// has at most `bytesMax` bytes, and its names at most `nameBytesMax` in total.
     /// - Throws: `DNSError`.
     package init(_ bytes: UnsafeRawBufferPointer) throws(DNSError) {
         guard bytes.count <= Self.bytesMax else { throw DNSError(.tooLarge) }

@@ -10,7 +10,7 @@ package struct DNSType: RawRepresentable, Hashable, Sendable {
     package static let aaaa = DNSType(rawValue: 28)
     package static let srv = DNSType(rawValue: 33)
     package static let nsec = DNSType(rawValue: 47)
-    /// All types; only in questions.
+    /// The type that asks for all types; only in questions.
     package static let any = DNSType(rawValue: 255)
 }
 
@@ -63,7 +63,7 @@ package struct DNSRecord: Hashable, Sendable {
 
     package var type: DNSType { data.type }
 
-    /// True if the name, class, type and data are equal.
+    /// Returns true if the name, class, type and data are equal.
     package func isSame(as other: DNSRecord) -> Bool {
         recordClass == other.recordClass && data == other.data && name == other.name
     }

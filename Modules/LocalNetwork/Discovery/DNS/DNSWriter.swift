@@ -14,7 +14,7 @@ package struct DNSWriter {
     private let compresses: Bool
     /// True to compress the names in SRV and NSEC data, which legacy queriers don't expect.
     private let compressesTargets: Bool
-    /// The offset at which each end of a name was first written, by its bytes. An end starts at a label.
+    /// The offset at which each suffix of a name was first written, by its bytes. A suffix starts at a label.
     private var suffixes: [ArraySlice<UInt8>: Int] = [:]
 
     /// - Parameter bytesMax: Maximum size of the complete message; at most `DNSMessage.bytesMax`.

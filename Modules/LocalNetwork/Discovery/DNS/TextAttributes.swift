@@ -4,7 +4,7 @@ package enum TextAttributes {
     package static let bytesMax = 1300
     package static let keyBytesMax = 9
 
-    /// True if the data consist of complete strings, each after its length byte.
+    /// Returns true if the data consist of complete strings, each after its length byte.
     package static func isWellFormed(_ bytes: [UInt8]) -> Bool {
         var offset = 0
         while offset < bytes.count { offset += 1 + Int(bytes[offset]) }

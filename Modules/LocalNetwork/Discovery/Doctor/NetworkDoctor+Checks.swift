@@ -57,7 +57,7 @@ extension NetworkDoctor {
         return finding
     }
 
-    /// Our sockets name their interface and need no route, but other programs on this machine do.
+    /// Checks the multicast route. Our sockets name their interface and need no route, but other programs do.
     func checkRoute() -> Finding {
         guard let socket = try? MulticastSocket(boundTo: 0, .v4) else {
             return Finding(
@@ -90,7 +90,7 @@ extension NetworkDoctor {
             found: isAlone ? "UDP port \(port) is free" : "UDP port \(port) is shared with another responder")
     }
 
-    /// Only a warning: certificate dates don't matter between paired peers, but events get wrong times.
+    /// Checks the clock. Only warns: certificate dates don't matter between paired peers, but events get wrong times.
     func checkClock() -> Finding {
         let secondsIn2025 = 1_735_689_600
         guard time(nil) < secondsIn2025 else {
@@ -218,7 +218,7 @@ extension NetworkDoctor {
         return finding
     }
 
-    /// No neighbor isn't a fault, but a network that isolates its devices looks the same, so add advice.
+    /// Returns the finding about neighbors. Having none isn't a fault, but the network may isolate its devices.
     private func neighbourFinding(_ trials: [Trial]) -> Finding? {
         guard trials.contains(where: \.hasReturned) else { return nil }
         let neighbours = trials.reduce(into: Set<IPAddress>()) { $0.formUnion($1.neighbours) }

@@ -44,8 +44,8 @@ struct AnswerQueue: Sendable {
         return join(reply)
     }
 
-    /// Adds a reply to another one in a full queue, preferably of the same kind. A defence stays one: a prober takes the
-    /// name if the answer is late.
+    /// Adds a reply to another one in a full queue, preferably of the same kind. A defence stays one, because a prober
+    /// takes the name if the answer is late.
     private mutating func join(_ reply: Reply) -> Bool {
         guard reply.recipient == .group else { return false }
         let sameKind = replies.lastIndex { $0.recipient == .group && $0.isDefence == reply.isDefence }
@@ -53,7 +53,7 @@ struct AnswerQueue: Sendable {
         replies[other].sets.formUnion(reply.sets)
         replies[other].due = min(replies[other].due, reply.due)
         replies[other].isDefence = replies[other].isDefence || reply.isDefence
-        // The joint reply isn't one querier's any more, so it doesn't wait for known answers.
+        // The joined reply no longer belongs to one querier, so it doesn't wait for known answers.
         (replies[other].querier, replies[other].waitsUntil) = (nil, nil)
         return true
     }
@@ -95,7 +95,7 @@ struct AnswerQueue: Sendable {
 
     func canSend(_ set: RecordSets, _ now: Duration) -> Bool { earliest(set, isDefence: false) <= now }
 
-    /// True if the set was sent less than a quarter of its lifetime ago, so that others have it (section 5.4).
+    /// Returns true if the set was sent less than a quarter of its lifetime ago, so that others have it (section 5.4).
     func wasSentRecently(_ set: RecordSets, lifetime: UInt32, _ now: Duration) -> Bool {
         lastSent[set.place].map { $0 + .seconds(Double(lifetime) / 4) > now } ?? false
     }

@@ -41,7 +41,7 @@ struct EchoMemory: Sendable {
         return true
     }
 
-    /// FNV-1a, 64 bits. A collision only hides a packet, and its sender could just as well not have sent it.
+    /// Returns the 64-bit FNV-1a hash. A collision only hides the received packet, as if it hadn't been sent.
     private static func digest(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     }

@@ -49,11 +49,11 @@ struct InterfaceState: Sendable {
     var claim = Claim.none
     /// The time of the next probe or announcement; unused while the claim is none or established.
     var claimAt = Duration.zero
-    /// One queue per family.
+    /// The queues of answers, one per family.
     var answers = [AnswerQueue(), AnswerQueue()]
     var cache: RecordCache
     var browsing: Browsing?
-    /// At most one per instance with a cached pointer.
+    /// The searches for missing records, at most one per instance with a cached pointer.
     var resolutions: [Resolution] = []
     var newRecords: TokenBucket
     var unicastReplies: TokenBucket

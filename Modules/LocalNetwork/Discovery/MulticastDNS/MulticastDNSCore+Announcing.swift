@@ -60,8 +60,8 @@ extension MulticastDNSCore {
         (reportedServices, changed) = ([:], [])
     }
 
-    /// Sends a goodbye for record sets of ours (RFC 6762 section 10.1). Callers leave out the service type: other hosts
-    /// may have services of the same type.
+    /// Sends a goodbye for our record sets (RFC 6762 section 10.1). Callers leave out the service type: other hosts may
+    /// have services of the same type.
     mutating func sendGoodbye(
         _ own: OwnRecords, _ sets: RecordSets, _ index: Int, on interface: NetworkInterface? = nil
     ) {

@@ -48,7 +48,7 @@ extension MulticastDNSCore {
         if !interfaces[index].answers[family].enqueue(reply) { statistics.dropped += 1 }
     }
 
-    /// Takes in the rest of a querier's known answers (RFC 6762 section 7.2).
+    /// Processes the rest of a querier's known answers (RFC 6762 section 7.2).
     private mutating func continueKnownAnswers(
         _ known: RecordSets, _ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int
     ) {

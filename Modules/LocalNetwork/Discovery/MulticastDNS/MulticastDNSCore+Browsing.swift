@@ -38,7 +38,7 @@ extension MulticastDNSCore {
         for host in hosts { noteChanged(host: host) }
     }
 
-    /// True if the name is one label below our service type, in UTF-8 and without control characters.
+    /// Returns true if the name is one label below our service type, in UTF-8 and without control characters.
     private func isInstance(_ name: DNSName) -> Bool {
         guard name.parent == names.type, let label = String(validating: name.firstLabel, as: UTF8.self) else {
             return false
@@ -99,7 +99,7 @@ extension MulticastDNSCore {
         }
     }
 
-    /// True if the record still belongs to a service with a pointer.
+    /// Returns true if the record still belongs to a service with a pointer.
     private func isReferenced(_ record: DNSRecord, _ index: Int) -> Bool {
         let cache = interfaces[index].cache
         switch record.type {
@@ -142,7 +142,7 @@ extension MulticastDNSCore {
         let records = question.type == .ptr ? cache.pointers : cache[question.name]
         return records.compactMap { cached in
             guard cached.record.type == question.type, cached.isFresh(now) else { return nil }
-            // Leave out a pointer whose other records are missing: a repeated pointer brings them along.
+            // Leave out a pointer whose other records are missing: a responder that repeats it adds them.
             if case .pointer(let instance) = cached.record.data, !missing(of: instance, index).isEmpty { return nil }
             var record = cached.record
             record.lifetime = cached.remaining(now)
@@ -152,7 +152,7 @@ extension MulticastDNSCore {
     }
 
     /// Skips our own question if another host has just asked it (RFC 6762 section 7.3). In a question for services,
-    /// that host must list no known answer that we lack: only then do the responders' answers suit us too.
+    /// that host must list no known answer that we lack. Otherwise responders leave out answers that we need.
     mutating func noteQuestions(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
         guard isBrowsing, source.wasMulticast, !message.flags.contains(.truncated) else { return }
         let soon = now + .seconds(1)

@@ -22,7 +22,7 @@ extension MulticastDNSCore {
         restartProbing()
     }
 
-    /// True if we would send the same record, on this interface or another.
+    /// Returns true if we would send the same record, on this interface or another.
     private func isOwn(_ record: DNSRecord, _ own: OwnRecords) -> Bool {
         interfaces.contains { state in
             own.records(of: RecordSets.announced, on: state.interface).contains { $0.isSame(as: record) }
@@ -77,7 +77,7 @@ extension MulticastDNSCore {
 
 /// Creates instance and host labels.
 enum InstanceLabel {
-    /// Shortens a label to the maximum of a DNS label, without splitting a character.
+    /// Shortens a label to the maximum size, without splitting a character.
     static func fitting(_ label: String, bytesMax: Int = DNSName.labelBytesMax) -> String {
         var label = label
         while label.utf8.count > bytesMax { label.removeLast() }

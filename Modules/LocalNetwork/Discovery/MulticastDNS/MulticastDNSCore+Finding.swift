@@ -11,7 +11,7 @@ extension MulticastDNSCore {
         interfaces[index].resolutions.append(InterfaceState.Resolution(instance: instance, at: at))
     }
 
-    /// The questions for the records that the service lacks on this interface.
+    /// Returns the questions for the records that the service lacks on this interface.
     func missing(of instance: DNSName, _ index: Int) -> [DNSQuestion] {
         let cache = interfaces[index].cache
         guard cache.holdsPointer(to: instance) else { return [] }
@@ -75,8 +75,8 @@ extension MulticastDNSCore {
         own?.instance == instance || retiredInstances.contains { $0.name == instance && $0.until > now }
     }
 
-    /// The service with all its addresses. It needs a pointer, SRV, TXT and an address, all from one interface. Other
-    /// interfaces add addresses if they show the same port.
+    /// Returns the service with all its addresses. It needs a pointer, SRV, TXT and an address, all from one interface.
+    /// Other interfaces add addresses if they show the same port.
     private func found(_ instance: DNSName) -> FoundService? {
         guard !isOwnInstance(instance) else { return nil }
         var service: FoundService?

@@ -8,13 +8,13 @@ import MeshBase
 // - known answer: a record that a querier lists with its question, so that responders don't repeat it.
 // - legacy querier: a conventional DNS resolver. It asks from a port other than 5353.
 // - echo: a packet of ours that came back.
-// Left out: passive observation of failures (section 10.5) and reverse mapping of addresses, both optional.
+// Not implemented: passive observation of failures (section 10.5) and reverse mapping of addresses, both optional.
 
 /// A multicast DNS responder and browser, as a value without I/O, clock or threads.
 ///
-/// Packets, interfaces and requests go in, each with a time. Every call also does what is due by that time. Packets to
-/// send and events come out of `takeDirectives()`, which the caller calls after each other call. Times count from any
-/// fixed moment and never decrease. Randomness comes from the seed.
+/// Packets, interfaces and requests go in, each with a time. Every call also does what is due by that time. After every
+/// call, the caller gets packets to send and events from `takeDirectives()`. Times count from any fixed moment and
+/// never decrease. Randomness comes from the seed.
 ///
 /// - Records belong to the interface on which they were sent or heard. An answer lists the addresses of its interface.
 ///   When an interface goes away, so do the records heard on it. IPv4 and IPv6 have separate timing.
@@ -26,14 +26,14 @@ package struct MulticastDNSCore: Sendable {
     let configuration: MulticastDNSConfiguration
     var random: SplitMix64
     var now = Duration.zero
-    /// Sorted by interface index.
+    /// The interfaces in use, sorted by index.
     var interfaces: [InterfaceState] = []
     /// The requested announcement. A conflict may have renamed the instance since; `own` has its current name.
     var announcement: ServiceAnnouncement?
     /// The records that we announce, or probe for.
     var own: OwnRecords?
     var host: DNSName
-    /// Earlier names of our instance. They aren't reported as found until the time given: caches may still repeat them.
+    /// Earlier names of our instance, each with a time until which it isn't reported: caches may still repeat it.
     var retiredInstances: [(name: DNSName, until: Duration)] = []
     /// The times of the latest conflicts. 15 of them within 10 s slow down probing (RFC 6762 section 8.1).
     var conflictTimes: [Duration] = []

@@ -9,7 +9,6 @@ package struct MulticastDNSSource: Hashable, Sendable {
     /// True if the packet was sent to the multicast group, false if to this machine alone.
     package var wasMulticast: Bool
 
-    /// Creates the origin of one packet.
     package init(ip: IPAddress, port: UInt16, interfaceIndex: UInt32, wasMulticast: Bool = true) {
         self.ip = ip
         self.port = port
@@ -32,9 +31,9 @@ package struct MulticastDNSDirectives: Sendable {
 package struct MulticastDNSPacket: Hashable, Sendable {
     /// The destination of a packet.
     package enum Destination: Hashable, Sendable {
-        /// To 224.0.0.251 or ff02::fb, port 5353.
+        /// The multicast group: 224.0.0.251 or ff02::fb, port 5353.
         case multicast(IPAddress.Family)
-        /// To one querier.
+        /// One querier.
         case unicast(IPAddress, port: UInt16)
     }
 
@@ -42,7 +41,6 @@ package struct MulticastDNSPacket: Hashable, Sendable {
     package var bytes: [UInt8]
     /// The interface on which to send it.
     package var interfaceIndex: UInt32
-    /// The destination of the packet.
     package var destination: Destination
 }
 

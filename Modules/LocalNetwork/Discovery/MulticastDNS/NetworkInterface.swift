@@ -17,8 +17,8 @@ package struct NetworkInterface: Hashable, Sendable {
         self.isLoopback = isLoopback
     }
 
-    /// True if the source is on this link (RFC 6762 section 11): a link-local address, or one within a prefix of this
-    /// interface, except the prefix's broadcast address.
+    /// Returns true if the source is on this link (RFC 6762 section 11): a link-local address, or one within a prefix
+    /// of this interface, except the prefix's broadcast address.
     package func isOnLink(_ source: IPAddress) -> Bool {
         source.isLinkLocal || addresses.contains { $0.holds(source) }
     }
@@ -26,7 +26,6 @@ package struct NetworkInterface: Hashable, Sendable {
 
 /// An address of an interface, with the length of its network prefix.
 package struct InterfaceAddress: Hashable, Sendable {
-    /// The address.
     package var ip: IPAddress
     /// The number of prefix bits: 0 to 32 for IPv4, 0 to 128 for IPv6.
     package let prefixLength: Int
@@ -56,11 +55,10 @@ package struct InterfaceAddress: Hashable, Sendable {
 extension IPAddress {
     /// The two versions of the Internet Protocol. Each has its own multicast group.
     package enum Family: UInt8, Hashable, Sendable, CaseIterable {
-        /// IPv4 has 32 bits and the group 224.0.0.251. IPv6 has 128 bits and ff02::fb.
+        /// One version of the protocol. IPv4 has 32 bits and the group 224.0.0.251; IPv6 has 128 bits and ff02::fb.
         case v4, v6
     }
 
-    /// The IP version of the address.
     package var family: Family {
         switch self {
         case .v4: .v4

@@ -10,12 +10,12 @@ struct RecordSets: OptionSet, Hashable, Sendable {
     static let text = RecordSets(rawValue: 8)
     static let addressesV4 = RecordSets(rawValue: 16)
     static let addressesV6 = RecordSets(rawValue: 32)
-    /// The NSEC record: the instance has no other types (RFC 6762 section 6.1).
+    /// The NSEC record of the instance, which lists its types (RFC 6762 section 6.1).
     static let instanceNegative = RecordSets(rawValue: 64)
-    /// The NSEC record: the host has no other types.
+    /// The NSEC record of the host.
     static let hostNegative = RecordSets(rawValue: 128)
 
-    /// The sets of which other hosts have records too.
+    /// The sets in which other hosts have records too.
     static let shared: RecordSets = [.meta, .pointer]
     static let addresses: RecordSets = [.addressesV4, .addressesV6]
     static let announced: RecordSets = [.meta, .pointer, .service, .text, .addressesV4, .addressesV6]
@@ -67,7 +67,7 @@ struct OwnRecords: Sendable {
         RecordSets([.service, .addressesV4, .addressesV6, .hostNegative]).contains(set) ? hostLifetime : serviceLifetime
     }
 
-    /// The sets that aren't empty on that interface.
+    /// Returns the sets that aren't empty on that interface.
     func present(on interface: NetworkInterface) -> RecordSets {
         var sets: RecordSets = [.meta, .pointer, .service, .text, .instanceNegative, .hostNegative]
         for address in interface.addresses { sets.insert(address.ip.family == .v4 ? .addressesV4 : .addressesV6) }
@@ -108,7 +108,7 @@ struct OwnRecords: Sendable {
 // MARK: - Questions
 
 extension OwnRecords {
-    /// The sets that answer a question. If one of our names has no record of the requested type, that is the NSEC set.
+    /// Returns the sets that answer a question. A name of ours without records of the requested type has the NSEC set.
     func sets(answering question: DNSQuestion, on interface: NetworkInterface) -> RecordSets {
         guard question.recordClass == .internet || question.recordClass == .any else { return [] }
         let type = question.type
@@ -135,7 +135,7 @@ extension OwnRecords {
         return found.isEmpty ? .hostNegative : found
     }
 
-    /// The additional records, which a querier would ask for next (RFC 6763 section 12, RFC 6762 section 6.2).
+    /// Returns the additional records that a querier would ask for next (RFC 6763 section 12, RFC 6762 section 6.2).
     func supplements(to sets: RecordSets, on interface: NetworkInterface) -> RecordSets {
         var more: RecordSets = []
         if sets.contains(.pointer) { more.formUnion([.service, .text]) }
@@ -147,7 +147,7 @@ extension OwnRecords {
         return more.intersection(present(on: interface)).subtracting(sets)
     }
 
-    /// The sets whose records are all in the list, with at least the lifetime that `least` requires for ours.
+    /// Returns the sets whose records are all in the list, with at least the lifetime that `least` returns for ours.
     func sets(
         listedIn records: [DNSRecord], on interface: NetworkInterface, lifetime least: (UInt32) -> UInt32
     ) -> RecordSets {

@@ -12,7 +12,8 @@ struct CachedRecord: Sendable {
     var refreshAt: Duration?
     var refreshes = 0
 
-    /// True if we may list the record as a known answer (RFC 6762 section 7.1): more than half of its lifetime is left.
+    /// Returns true if the record may be listed as a known answer (RFC 6762 section 7.1): over half its lifetime is
+    /// left.
     func isFresh(_ now: Duration) -> Bool { (expiresAt - now) * 2 > .seconds(Int64(record.lifetime)) }
 
     func needsRefresh(by time: Duration) -> Bool { refreshAt.map { $0 <= time } ?? false }

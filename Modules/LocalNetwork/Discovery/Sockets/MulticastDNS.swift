@@ -47,7 +47,7 @@ public final class MulticastDNS: ServiceDiscovery {
         }
     }
 
-    /// Fails now if no socket could be opened later. A machine may lack one of the IP versions.
+    /// Throws now if no socket could be opened later. A machine may lack one of the IP versions.
     private func checkPort() throws(DiscoveryError) {
         do throws(DiscoveryError) {
             _ = try MulticastSocket(boundTo: options.port, .v4)
@@ -65,7 +65,7 @@ public struct MulticastDNSOptions: Hashable, Sendable {
     public var interfaceCheck = Duration.seconds(2)
     /// The options that the protocol leaves open.
     public var configuration = MulticastDNSConfiguration()
-    /// A port other than 5353 reaches only responders that use the same port.
+    /// The UDP port. A port other than 5353 reaches only responders that use the same port.
     package var port = MulticastSocket.port
 
     /// Creates the default options.

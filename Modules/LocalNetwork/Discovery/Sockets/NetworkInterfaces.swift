@@ -54,7 +54,7 @@ package enum NetworkInterfaces {
 
     /// Returns the interfaces for multicast DNS: those that are up, have an address and are among `names`. Without
     /// names it returns those that carry multicast and aren't point-to-point. If there are none, it returns the
-    /// loopback interface: on Linux that carries multicast without saying so.
+    /// loopback interface: on Linux that carries multicast, although its flags don't say so.
     package static func usable(_ entries: [Entry], names: Set<String>? = nil) -> [Entry] {
         let alive = entries.filter { $0.isUp && !$0.interface.addresses.isEmpty }
         if let names { return alive.filter { names.contains($0.interface.name) } }

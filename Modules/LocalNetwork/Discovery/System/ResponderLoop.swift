@@ -119,7 +119,7 @@
             }
         }
 
-        /// Avahi renames a service if another host has its name, but not if another program on this machine has it.
+        /// Registers under a free name. Avahi renames only if another host has the name, not if a local program has it.
         private func register(_ announcement: ServiceAnnouncement) throws(ResponderError) -> ResponderQuery {
             var name = name ?? InstanceLabel.fitting(announcement.instance)
             for _ in 1..<Self.namesMax {

@@ -37,7 +37,7 @@
             }
         }
 
-        /// Runs once, before the first query; see the library's shim.
+        /// Prepares the library, once before the first query. See the library's shim.
         private static let prepareLibrary: Void = {
             #if !canImport(Darwin)
                 sessionmesh_dnssd_prepare()

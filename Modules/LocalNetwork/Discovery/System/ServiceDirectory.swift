@@ -8,8 +8,8 @@
 
     /// The services that the system's responder has reported, and those that the observer knows. A value.
     ///
-    /// An instance may be at several locations. It is found once one of them has a port and an address, and lost with its
-    /// last location.
+    /// An instance may be at several locations. It is found once one of them has a port and an address, and lost with
+    /// its last location.
     struct ServiceDirectory {
         enum Change: Hashable {
             case found(FoundService)
@@ -134,7 +134,7 @@
                 attributes: newest.attributes)
         }
 
-        /// Puts IPv6 first. The other criteria only make the order deterministic.
+        /// Returns true if `a` goes before `b`: IPv6 first. The other criteria only make the order deterministic.
         private static func isBetter(_ a: ServiceAddress, _ b: ServiceAddress) -> Bool {
             let (bytes, others) = (a.ip.bytes, b.ip.bytes)
             if bytes.count != others.count { return bytes.count > others.count }
@@ -142,7 +142,7 @@
             return bytes.lexicographicallyPrecedes(others)
         }
 
-        /// Labels are compared without regard to case.
+        /// Returns true if the instance is our own. Case doesn't matter.
         private func isOwn(_ instance: String) -> Bool { ownInstance?.lowercased() == instance.lowercased() }
 
         private func instances(matching name: String) -> [String] {

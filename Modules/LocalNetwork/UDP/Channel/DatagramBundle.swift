@@ -28,7 +28,7 @@
             return packets
         }
 
-        /// Returns the end of the messages from `start` that fit into one packet, which has at least one.
+        /// Returns the end of the messages from `start` that fit into one packet: at least one.
         private static func endOfBundle(_ messages: [[UInt8]], from start: Int) -> Int {
             var (end, bytes) = (start, 0)
             while end < messages.endIndex, bytes + lengthBytes + messages[end].count <= bytesMax {

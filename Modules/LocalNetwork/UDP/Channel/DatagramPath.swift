@@ -1,5 +1,5 @@
 #if UDP
-    /// The knowledge whether a peer receives our sealed datagrams. A value; time is passed in.
+    /// The record of whether a peer receives our sealed datagrams. A value; time is passed in.
     ///
     /// A probe is sent at once, and again after pauses that double from 50 ms, until the peer confirms over the stream
     /// that it has opened a datagram. From then on datagrams go by UDP. If the last confirmation is older than a beat,

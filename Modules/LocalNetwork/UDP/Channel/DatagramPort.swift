@@ -7,8 +7,9 @@
     final class DatagramPort: ChannelInboundHandler, @unchecked Sendable {
         typealias InboundIn = AddressedEnvelope<ByteBuffer>
 
-        /// Maximum number of datagrams per system call, and of bytes in each.
+        /// Maximum number of datagrams per system call.
         static let vectorCount = 32
+        /// Maximum number of bytes in each datagram.
         static let packetBytesMax = 2048
 
         private let channel: any Channel

@@ -12,7 +12,7 @@
     struct DatagramRoute {
         private let ip: IPAddress?
         private(set) var address: SocketAddress?
-        /// The source of the last packet that counted. Most packets have the same one.
+        /// The source of the last packet that changed the route. Most packets come from the same one.
         private var source: SocketAddress?
 
         /// - Parameters:
@@ -23,7 +23,7 @@
             address = port > 0 ? remote?.with(port: port) : nil
         }
 
-        /// Takes the source of an opened packet into account.
+        /// Updates the route with the source of an opened packet.
         /// - Parameter isNewest: True if no later packet of the peer has arrived before.
         mutating func opened(from source: SocketAddress, isNewest: Bool) {
             guard isNewest, source != self.source else { return }

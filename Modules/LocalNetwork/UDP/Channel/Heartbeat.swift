@@ -1,5 +1,5 @@
 #if UDP
-    /// The decision when to ping on a silent connection, and when a silent peer is dead. A value; time is passed in.
+    /// The schedule of pings on a silent connection, and the time when a silent peer is dead. Time is passed in.
     ///
     /// Only records on the stream count. Delivery's probes take the stream every 20 s, so patient peers normally need
     /// no pings.
@@ -42,8 +42,8 @@
             now >= deadAt ? "the peer sent nothing for \(now - receivedAt)" : nil
         }
 
-        /// Returns true if a ping must be sent. It counts as sent at once: if it waits behind data that the peer
-        /// doesn't read, a second ping behind it would be no use.
+        /// Returns true if a ping must be sent. It counts as sent at once: while it waits behind data that the peer
+        /// doesn't read, a second ping would be of no use.
         mutating func tick(_ now: Duration) -> Bool {
             guard now - sentAt >= interval else { return false }
             sentAt = now

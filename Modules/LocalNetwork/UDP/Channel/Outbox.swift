@@ -2,8 +2,8 @@
     import MeshTransport
     import NIOCore
 
-    /// The packets accepted for one peer and not yet passed to the system. A value behind a lock: senders add packets
-    /// in, and the event loop takes them out.
+    /// The packets accepted for one peer and not yet passed to the system. A value behind a lock: senders add packets,
+    /// and the event loop takes them.
     struct Outbox: ~Copyable {
         enum Admission {
             /// The packet was accepted. `wakes` is true if the event loop must be notified.
@@ -25,8 +25,9 @@
         private var isOpen = true
         private var isFlushDue = false
         private var mustNotifyWritable = false
-        /// The records to write, and the offset of the last one if packets can still be appended to it.
+        /// The records to write next.
         private var stream = ByteBuffer()
+        /// The offset of the last record in `stream`, if packets can still be appended to it.
         private var openRecord: Int?
         /// The kinds of the connection's own records in `stream`, one bit each.
         private var waitingKinds: UInt8 = 0

@@ -104,7 +104,7 @@
                 keyRejection = (.wrongPeer, id)
                 return false
             }
-            // Our own identity is admitted to the hello, which tells this link from a copy of its key.
+            // Our own identity may send a hello, which shows if it is this link or a copy of its key.
             guard id == hub.configuration.identity.peerID || hub.isAdmitted(id) else {
                 keyRejection = (.unknownPeer, id)
                 return false

@@ -8,7 +8,7 @@
     ///
     /// A resumed connection doesn't present the certificate again, so its handshake doesn't ask the callback. The
     /// decisive check is `peerID(of:)` after every handshake. Tickets become invalid with the context, which is
-    /// replaced when a peer is unpaired.
+    /// replaced when the trusted peers or guests change.
     struct TLSPolicy {
         static let session = "sessionmesh/1"
         static let pairing = "sessionmesh-pair/1"

@@ -20,7 +20,7 @@
             return true
         }
 
-        /// Uncounts a connection that has proven its peer or has ended.
+        /// Stops counting a connection that has proven its peer or has ended.
         mutating func leave(_ address: String) {
             guard let there = counts[address] else { return }
             count -= 1

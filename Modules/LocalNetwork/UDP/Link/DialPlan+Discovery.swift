@@ -59,7 +59,7 @@
         }
     }
 
-    /// The discovered services, also of unknown peers, which may become trusted. Bounded; the oldest is forgotten.
+    /// The discovered services, including those of unknown peers, which may become trusted. Drops the oldest when full.
     struct ServiceTable {
         static let countMax = 256
 

@@ -155,7 +155,7 @@
     // MARK: - Outcomes
 
     extension DialPlan {
-        /// Schedules a retry after no admitted peer answered.
+        /// Schedules a retry, because no admitted peer answered.
         mutating func failed(_ target: Target, _ now: Duration) {
             guard entries[target]?.isDialing == true else { return }
             entries[target]?.isDialing = false

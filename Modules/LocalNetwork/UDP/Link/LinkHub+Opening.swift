@@ -87,7 +87,7 @@
 
         func lost(_ instance: String) { plan.lost(instance) }
 
-        /// Reports that discovery has ended. Peers that are known, configured manually or dial this one can still connect.
+        /// Reports that discovery has ended. Peers that are known, configured manually or dial this one still connect.
         func discoveryFailed(_ error: DiscoveryError) { report.failed("discovery failed: \(error)") }
 
         /// Announces this peer again after its label was replaced, because the hint depends on the label.

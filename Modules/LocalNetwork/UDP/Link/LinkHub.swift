@@ -19,7 +19,7 @@
         let routes: Locked<Routes>
         /// The peers admitted in addition to the trusted ones.
         private var guests: Set<PeerID> = []
-        /// The guests unpaired while they were guests. The user's decision outweighs other members' invitations.
+        /// The guests that the user unpaired while they were guests. This outweighs other members' invitations.
         private var unpairedGuests: Set<PeerID> = []
         /// The peers that were trusted at the last check.
         private var trusted: Set<PeerID> = []
@@ -81,7 +81,7 @@
 
         func isTrusted(_ peer: PeerID) -> Bool { configuration.trustedPeers.contains(peer) }
 
-        /// True if the peer is admitted, as a trusted peer or as a guest.
+        /// Returns true if the peer is admitted, as a trusted peer or as a guest.
         func isAdmitted(_ peer: PeerID) -> Bool {
             isTrusted(peer)
                 || (guests.contains(peer) && !unpairedGuests.contains(peer)
@@ -116,7 +116,7 @@
         /// - Returns: True if the connection is kept.
         func didProvePeer(_ connection: PeerConnection) -> Bool {
             leaveAdmission(connection)
-            // One connection is established. The others have a deadline for their hello or their end.
+            // At most one connection is established. The others have a deadline for their hello or their end.
             guard connections.values.count(where: { $0.peer == connection.peer }) <= bounds.connectionsPerPeerMax else {
                 connection.refuse(.tooManyConnections, "it has too many connections that are opening or closing")
                 return false
@@ -280,8 +280,8 @@
             planDials()
         }
 
-        /// Ends a connection if its peer is no longer admitted, or has changed between trusted peer and guest. A
-        /// connection never continues under another standing.
+        /// Ends a connection if its peer is no longer admitted, or has changed between trusted peer and guest: a
+        /// connection never changes its standing.
         private func reevaluate(_ connection: PeerConnection) {
             guard let peer = connection.peer else { return }
             if !isAdmitted(peer) {

@@ -3,7 +3,7 @@
 
     /// A filter for announced addresses. It keeps those that may be on the network on which they were heard.
     ///
-    /// Discovery serves that link alone (RFC 6762 section 11). A host on it must not be able to make this peer dial
+    /// Discovery is for one network only (RFC 6762 section 11). A host on it must not be able to make this peer dial
     /// elsewhere: its own loopback interface, a multicast group, or a host on the Internet.
     ///
     /// A value; reads the system's interfaces at most once a second.
@@ -45,8 +45,8 @@
     }
 
     extension NetworkInterface {
-        /// True if an IPv6 address has the same 64-bit subnet (RFC 4291 section 2.5.4) as an address of this interface.
-        /// Where addresses are assigned one by one (RFC 8415), the prefix of our own address is only that address.
+        /// Returns true if an IPv6 address is in a 64-bit subnet (RFC 4291 section 2.5.4) of this interface. Where
+        /// addresses are assigned one by one (RFC 8415), the prefix of our own address is only that address.
         fileprivate func sharesSubnet(_ ip: IPAddress) -> Bool {
             guard case .v6(let high, _) = ip else { return false }
             return addresses.contains { if case .v6(high, _) = $0.ip { true } else { false } }

@@ -29,7 +29,7 @@
             return ServiceAnnouncement(instance: label, port: port, attributes: attributes)
         }
 
-        /// Returns nil for another version, or if the service isn't one of ours.
+        /// Reads a service's announcement; nil for another version, or if the service isn't one of ours.
         /// - Parameter isPairing: True to accept only announcements of pairing windows, false to accept only others.
         init?(_ service: FoundService, isPairing: Bool = false) {
             guard service["v"] == Array("\(Self.version)".utf8), let hint = service["h"], hint.count == 8,

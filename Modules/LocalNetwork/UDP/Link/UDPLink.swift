@@ -112,7 +112,7 @@
 
         private static let guestsMax = 64
 
-        /// Takes the running hub under the lock of the guests, so that none are sent to a loop that is ending.
+        /// Takes the running hub under the lock of the guests, so that no guests are sent to a loop that is ending.
         private func takeRunning() -> Running? {
             guests.withLock { _ in
                 running.withLock { running in

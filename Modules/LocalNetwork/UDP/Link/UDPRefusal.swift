@@ -2,7 +2,7 @@
     public import MeshBase
     public import MeshSecurity
 
-    /// A connection that this peer refused, or at which it was refused, with the reason.
+    /// A connection that this peer refused, or that the other side refused, with the reason.
     public struct UDPRefusal: CodedError, Hashable {
         /// The reason for a refusal. Later versions may add codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -10,7 +10,7 @@
 
             /// The key isn't that of a trusted peer or a guest.
             public static let unknownPeer = Code(description: "unknownPeer")
-            /// Another peer was expected at that address: the discovery was wrong or false.
+            /// Another peer was expected at that address: the address is out of date, or the discovery was forged.
             public static let wrongPeer = Code(description: "wrongPeer")
             /// The peer sent no certificate.
             public static let noCertificate = Code(description: "noCertificate")
@@ -42,7 +42,7 @@
 
         /// The reason for the refusal.
         public let code: Code
-        /// The address and port of the refused peer.
+        /// The address and port of the other side.
         public let remote: String
         /// The ID of the peer's key, if it is known.
         public let peerID: PeerID?

@@ -10,11 +10,11 @@
         /// Maximum number of bytes that a connection may send in total. An exchange needs a fraction of it.
         static let bytesMax = 16 << 10
         static let instancesMax = 16
-        /// The time for which the side that should not dial waits for the other.
+        /// The time for which the side with the higher start ID waits for the other to dial.
         private static let passiveDialDelay = Duration.seconds(1)
         /// The delay before a place is dialed again.
         private static let redialDelay = Duration.milliseconds(500)
-        /// The time for the last message to arrive.
+        /// Maximum time for the last message to arrive.
         private static let closeTimeout = Duration.seconds(1)
 
         let configuration: UDPPairingConfiguration

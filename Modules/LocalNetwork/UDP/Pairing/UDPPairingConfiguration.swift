@@ -11,7 +11,7 @@
         public var trustedPeers: TrustedPeers
         /// The name of this device that the other user sees.
         public var name: String
-        /// The proof that the two devices are those that their users mean.
+        /// The way in which users verify that the right two devices pair.
         public var method: PairingExchange.Method
         /// The discovery that finds other pairing windows; nil for none. The window starts and stops it, so it can't be
         /// used by a link or another window.
