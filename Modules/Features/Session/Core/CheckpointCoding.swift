@@ -2,7 +2,7 @@ import MeshEngine
 import MeshIdentity
 import MeshWire
 
-/// The opaque section of a snapshot: the codec's number, then a `SessionCheckpoint` encoded by that codec.
+/// Encodes a snapshot's opaque section: the codec's number, then a `SessionCheckpoint` in that codec.
 struct CheckpointCoding: Sendable {
     let codec: any PayloadCodec
 
