@@ -15,7 +15,7 @@ extension SessionProblem.Code {
     public static let notAdmitted = Self("notAdmitted")
     /// Another member has a different state after the same events.
     public static let stateDiverged = Self("stateDiverged")
-    /// `submit` throws because too many events wait to be sent or confirmed.
+    /// The log is full: `submit` throws, because too many events wait to be sent or confirmed.
     public static let logFull = Self("logFull")
 }
 

@@ -195,7 +195,7 @@ extension SyncedSession {
         of checkpoint: SessionCheckpoint<State, Event>, _ coding: CheckpointCoding
     ) async throws -> [UInt8] { try coding.bytes(of: checkpoint) }
 
-    /// - Throws: `SessionSyncError.payloadTooLarge` if the copy must be sent in pieces.
+    /// Sends a copy in one message. Throws `SessionSyncError.payloadTooLarge` if it must be sent in pieces.
     private func send(_ checkpoint: [UInt8], _ metadata: SessionSyncMetadata, to peer: SessionPeer?) async throws {
         let limit = min(configuration.copyMessageBytesMax, transport.capabilities.maximumPayloadSize ?? .max)
         guard checkpoint.count <= limit else {
@@ -317,9 +317,9 @@ extension SyncedSession {
     /// for others.
     private func peer(_ id: String?) -> SessionPeer? { id.flatMap { id in transport.knownPeers.first { $0.id == id } } }
 
-    /// - Parameters:
-    ///   - isVital: true if the user should learn of a failure. Other messages are repeated with the next exchange.
-    ///   - subject: the name of the message in the session's problems; nil is the feature.
+    /// Sends, and returns true on success. Reports a failure if `isVital`; other messages are repeated with the next
+    /// exchange.
+    /// - Parameter subject: the name of the message in the session's problems; nil is the feature.
     @discardableResult
     private func attempt(
         isVital: Bool = true, of subject: String? = nil, counting count: WritableKeyPath<SessionStatistics, Int>? = nil,

@@ -23,8 +23,8 @@ extension SyncedSession {
         if try core.record(sample, in: series, at: time) { turn { $0.beginWritingSamples() } }
     }
 
-    /// Returns the samples of a series that this device holds, ordered by time: of all devices or one, at all times or
-    /// in a range.
+    /// Returns the samples of a series that this device holds: of all devices or one, at all times or in a range. They
+    /// are ordered by time, except that samples of a single source stay in the order of recording.
     ///
     /// Loads all of them into memory; for large series use `forEachSamples`. Skips blocks without samples in the range.
     /// - Throws: `StorageError`, or `DecodingError` for samples that don't fit `Sample`.
@@ -34,7 +34,7 @@ extension SyncedSession {
         let all = Locked<[RecordedSample<Sample>]>([])
         try await forEachSamples(of: series, by: peerID, in: times) { samples in all.withLock { $0 += samples } }
         let samples = all.withLock { $0 }
-        // A single device's samples stay in the order of recording, because its clock may have been set back.
+        // A single source's samples stay in the order of recording, because its clock may have been set back.
         let sources = core.series.streams(named: series.name, by: peerID).count
         return sources > 1 ? samples.sorted { $0.moment < $1.moment } : samples
     }

@@ -11,7 +11,7 @@ extension SyncedSession {
     }
 
     #if DEBUG
-        /// Warns of nondeterministic reducers. The app may not observe alarms, so devices could silently differ.
+        /// Warns about nondeterministic reducers. The app may not observe alarms, so devices could silently differ.
         func warn(of alarms: [SessionAlarm]) {
             for case .nondeterministicReducer(let place) in alarms {
                 let range = SessionRange(source: place.source, first: place.sequence, last: place.sequence)

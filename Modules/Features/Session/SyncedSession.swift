@@ -75,7 +75,7 @@ where
     /// Changes whenever series may have grown.
     private(set) var seriesTurn: UInt64 = 0
 
-    /// `state`, `peers`, `statistics` and the other values that change with nearly every turn; see `ShownValues`.
+    /// The values that change with nearly every turn, such as `state` and `peers`; see `ShownValues`.
     @ObservationIgnored var shown: ShownValues<State>
     @ObservationIgnored let shownPaths = ShownPaths<SyncedSession, State>(
         state: \.state, peers: \.peers, confirmedCount: \.confirmedCount, statistics: \.statistics,
@@ -106,7 +106,7 @@ where
     @ObservationIgnored var otherSessions: [String: OtherSession] = [:]
     @ObservationIgnored var isAnswerAwaited = false
     @ObservationIgnored let differenceTimer = OwnedTasks()
-    /// Peers that wait to be admitted, with the time since when.
+    /// Peers that wait to be admitted, and since when.
     @ObservationIgnored var waitingPeers: [String: Date] = [:]
     @ObservationIgnored var isFull = false
     @ObservationIgnored private let listeners = OwnedTasks()

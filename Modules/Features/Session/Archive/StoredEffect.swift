@@ -42,7 +42,7 @@ struct StoredEffect: WireCodable {
         record = try StoredRecord(effect.record, codec)
     }
 
-    /// - Throws: `WireError` for an unlisted source or an unknown outcome; the errors of `StoredRecord.record`.
+    /// Returns the confirmed event. Throws `WireError` for an unlisted source or outcome, and the record's errors.
     func effect<Event: Codable & Sendable>(
         of sources: [SessionSource], _ codec: CompactCodec
     ) throws -> SessionConfirmedRecord<Event> {

@@ -52,7 +52,7 @@ struct StoredRecord: WireCodable {
         replacement = try fields.read(.replacement)
     }
 
-    /// - Parameter encoded: the event's bytes, if already encoded.
+    /// Encodes a record. `encoded` has the event's bytes, if it was encoded already.
     init<Event: Codable & Sendable>(
         _ record: SessionRecord<Event>, _ codec: CompactCodec, encoded: [UInt8]? = nil
     ) throws {

@@ -10,7 +10,7 @@ struct CheckpointCoding: Sendable {
         [codec.id.number] + (try codec.encode(checkpoint))
     }
 
-    /// - Throws: the codec's errors; `SessionSyncError.payloadDecodingFailed` for an unknown codec.
+    /// Decodes a checkpoint. Throws the codec's errors; `SessionSyncError.payloadDecodingFailed` for an unknown codec.
     func checkpoint<State, Event>(
         _ type: SessionCheckpoint<State, Event>.Type = SessionCheckpoint<State, Event>.self, from bytes: [UInt8]
     ) throws -> SessionCheckpoint<State, Event> {

@@ -10,6 +10,8 @@ struct SampleThinning {
 
     static let share = 7.0 / 8
 
+    /// Returns true if the log accepts another sample.
+    ///
     /// - Parameters:
     ///   - capacity: maximum number of own events.
     ///   - byteFill: the used share of the log's bytes: 1 is full.

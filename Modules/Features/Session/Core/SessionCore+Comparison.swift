@@ -63,9 +63,8 @@ extension SessionCore {
         directives.milestone = milestone
     }
 
-    /// - Parameters:
-    ///   - digest: nil if the state's encoding isn't the same each time.
-    ///   - cost: the time that the digest took.
+    /// Ends a digest that took `cost`, and gives it to the engine. The digest is nil if the state's encoding isn't the
+    /// same each time.
     mutating func finishDigest(_ digest: UInt64?, of milestone: SessionMilestone<State>, cost: Duration) {
         comparisons.note(cost, at: moment.now)
         checkStateCoding()

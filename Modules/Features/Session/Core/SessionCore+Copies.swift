@@ -17,7 +17,7 @@ extension SessionCore {
         return true
     }
 
-    /// - Parameter bytes: the encoded checkpoint, as a snapshot contains it.
+    /// Offers a copy in pieces. `bytes` is the encoded checkpoint, as a snapshot contains it.
     /// - Throws: `SessionSyncError.payloadTooLarge` if the copy exceeds `copyBytesMax`; the codec's errors.
     mutating func offer(
         _ bytes: [UInt8], on terms: OfferedCopy.Terms, _ metadata: SessionSyncMetadata, to peerID: String

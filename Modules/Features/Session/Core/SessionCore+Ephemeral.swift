@@ -179,7 +179,7 @@ extension SessionCore {
         return messages
     }
 
-    /// - Throws: `SessionSyncError.outOfRange` for values that no honest peer sends; nothing changes then.
+    /// Receives shown values. Throws `SessionSyncError.outOfRange`, and changes nothing, if no honest peer sends them.
     mutating func receiveEphemerals(
         _ erased: AnySessionSyncEnvelope,
         _ read: (AnySessionSyncEnvelope) throws -> [EphemeralLane<[UInt8]>.Sample]

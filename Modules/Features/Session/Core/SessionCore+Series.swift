@@ -32,7 +32,7 @@ struct SeriesSchedule {
     /// Number of intervals until series are reported again to a peer that lacks samples. Doubles with each retry.
     var retryIntervals: Double { 1.5 * Double(1 << min(retryCount, 5)) }
 
-    /// Number of new samples from which they are sent at once, no matter how recent the last message is.
+    /// Number of new samples at which they are sent at once, no matter how recent the last message is.
     static var pushedMax: UInt64 { 64 }
     /// Maximum number of bytes in a message, unless the transport takes less.
     static var messageBytesMax: Int { 32 << 10 }
@@ -107,9 +107,8 @@ extension SessionCore {
 
     private var seriesLeeway: TimeInterval { configuration.exchangeInterval.seconds / 2 }
 
-    /// - Parameters:
-    ///   - atOnce: true to send new samples before they are due.
-    ///   - answers: true to acknowledge samples before that is due.
+    /// Reports the series in a scope. `atOnce` sends new samples before they are due. `answers` acknowledges samples
+    /// before that is due.
     private mutating func reportSeries(
         _ scope: SeriesReplica.AnnouncementScope, atOnce: Bool = false, answers: Bool = false
     ) {
@@ -137,7 +136,7 @@ extension SessionCore {
         directives.seriesIn = .seconds(max(0, due.timeIntervalSince(moment.now)))
     }
 
-    /// The time at which news is to be reported; nil if there is none.
+    /// The time at which news must be reported; nil if there is none.
     private var seriesDue: Date? {
         let interval = configuration.seriesInterval.seconds
         var dates: [Date] = []
@@ -152,7 +151,7 @@ extension SessionCore {
         return dates.min()
     }
 
-    /// The time at which recorders are to get an acknowledgement; nil if they have it.
+    /// The time at which recorders must get an acknowledgement; nil if they have it.
     private var answersDue: Date? {
         // Peers may ask often, but one report per exchange interval answers all of them.
         if series.owesRepeatedAcknowledgement {
@@ -183,7 +182,7 @@ extension SessionCore {
     /// Maximum number of bytes of samples in one message.
     var seriesMessageBytes: Int { min(SeriesSchedule.messageBytesMax, pieceBytes) }
 
-    /// - Throws: `WireError` for a message that no honest peer sends.
+    /// Receives a message about series. Throws `WireError` for one that no honest peer sends.
     mutating func receiveSeries(
         _ erased: AnySessionSyncEnvelope, _ read: (AnySessionSyncEnvelope, SeriesReplica) throws -> SeriesMessage
     ) throws {

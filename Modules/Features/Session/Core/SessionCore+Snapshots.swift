@@ -141,7 +141,7 @@ extension SessionCore {
     }
 
     /// Sends the state after an own event. Members that hear the events need it only for their next launch. So while
-    /// all of them are in reach, the state is sent at most every five exchange intervals.
+    /// all of them are in reach, it is sent at most once in five exchange intervals.
     mutating func publishState() {
         let interval = 5 * configuration.exchangeInterval.seconds
         guard let lastPublished, allReceiversGetEvents else { return publishSnapshot() }

@@ -59,7 +59,7 @@ where
         var arrivedCopy: ArrivingCopy?
         /// Delay before `catchUp` is called, and then repeatedly until the engine is no longer behind.
         var catchUpIn: Duration?
-        /// A state whose digest is to be made and passed to `finishDigest`.
+        /// A state that needs a digest, which is passed to `finishDigest`.
         var milestone: SessionMilestone<State>?
         /// Delays before `exchangeNow` and `sendPendingRequest`. Each replaces an earlier timer; nil leaves that alone.
         var exchangeIn: Duration?

@@ -6,7 +6,7 @@ import MeshTransport
 
 /// A service that carries out the intents asked of this device. Created by `SyncedSession.serve`; works while held.
 ///
-/// **At most once.** An intent names one device. Before its handler runs, that device writes an event that it begins.
+/// **At most once.** An intent names one device. That device records its start in an event before the handler runs.
 /// After a crash or a relaunch it settles a begun intent as `interrupted` and doesn't run it again. Without a store, a
 /// relaunched device has another incarnation, and settles intents asked of the earlier one as `interrupted`.
 ///

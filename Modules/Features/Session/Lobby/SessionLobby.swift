@@ -58,7 +58,7 @@ where
     public internal(set) var observed: SessionSighting<State>?
     /// Other devices that are or have been in reach, ordered by ID; 64 at most.
     public internal(set) var devices: [SessionDevice] = []
-    /// The error that kept the lobby from opening the session or storing the invitation; nil if nothing failed.
+    /// The last error of opening a session, or of reading or storing the invitation; nil if there was none.
     public internal(set) var storeError: (any Error)?
 
     @ObservationIgnored let board = ProblemBoard()
@@ -219,7 +219,7 @@ public struct SessionSighting<State: Sendable>: Sendable {
     public let sessionID: UUID
     /// The feature's state on that member.
     public let state: State
-    /// The member that showed it.
+    /// The member that sent the state.
     public let peerID: String
     /// The moment at which the state arrived, by this device's clock.
     public let seenAt: Date
@@ -232,7 +232,7 @@ public struct SessionSighting<State: Sendable>: Sendable {
 public enum SessionLobbyChange: Hashable, Sendable {
     /// A device has appeared, disappeared, or joined a session.
     case devices
-    /// `observed` has changed.
+    /// The observed state has changed; `observed` has it.
     case sighted
     /// This device has opened a session, joined one, or begun to watch one.
     case opened, joined, watching
