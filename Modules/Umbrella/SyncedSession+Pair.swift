@@ -14,7 +14,7 @@ extension SyncedSession where Reducer: SessionFeature, ConflictPolicy == Reducer
     /// ```
     ///
     /// Both sessions have started. In a test, pass a network: its virtual time drives the sessions too, and passes only
-    /// in `network.run(for:)` or `network.run(until:)`. Without a network, real time passes while a session exists.
+    /// in `network.run(for:)` or `network.run(until:)`. Without one, real time passes while either session exists.
     /// - Parameter configure: changes the configuration of both sessions.
     public static func pair(
         _ feature: Reducer, in network: ScenarioNetwork? = nil,

@@ -6,13 +6,13 @@ public import Foundation
 /// extension EphemeralKey<Int> { static let heartRate = EphemeralKey("heartRate") }
 ///
 /// try session.show(142, as: .heartRate)                // on the watch, as often as it is measured
-/// session.latestValue(of: .heartRate)?.value                     // on the phone
-/// session.values(of: .cursor)                        // every peer's cursor, by peer ID
+/// session.latestValue(of: .heartRate)?.value           // on the phone
+/// session.values(of: .cursor)                          // every peer's cursor, by peer ID
 /// session.hide(.cursor)                                // removes this device's cursor
 /// ```
 ///
-/// Such a value is in no log and no store, and has no place in the order of events. If a message is lost, the next one
-/// replaces it. The value disappears with its peer. Use an event for anything that must be kept.
+/// Such a value isn't logged or stored, and has no place in the order of events. If a message is lost, the next one
+/// makes up for it. The value disappears with its peer. Use an event for anything that must be kept.
 public struct EphemeralKey<Value: Codable & Sendable>: Hashable, Sendable {
     /// The name, 1 to 128 bytes of UTF-8. A value that another type wrote under this name isn't shown.
     public let name: String

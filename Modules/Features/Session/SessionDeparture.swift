@@ -3,7 +3,7 @@ public import MeshEngine
 
 /// A member that left the group or was removed, as far as this device knows.
 public struct SessionDeparture: Hashable, Sendable {
-    /// Why the group continues without the member.
+    /// The reason why the group continues without a member.
     public enum Reason: Hashable, Sendable {
         /// The member announced that it leaves.
         case left
@@ -16,17 +16,17 @@ public struct SessionDeparture: Hashable, Sendable {
         case goneOn(by: String)
         /// The others removed this device. It takes another source and joins again.
         case fenced
-        /// The others agreed on the removal while this device didn't hear them.
+        /// The others agreed on the removal while this device didn't hear them, so it doesn't know the reason.
         case untold
     }
 
     /// The source that left. A peer that returns is a member under another source.
     public let source: SessionSource
-    /// Why the group continues without it.
+    /// The reason why the group continues without the member.
     public let reason: Reason
     /// The moment at which this device learned of the departure, by its own clock.
     public let moment: Date
-    /// The number of the view without the member. The number is unchanged if its next incarnation replaced it.
+    /// The number of the view without the member; the same as before if its next incarnation replaced it.
     public let viewNumber: UInt64
 
     /// The `SessionPeer.id` of ``source``.

@@ -14,7 +14,7 @@ public struct SessionEventDelivery: Hashable, Sendable {
     public enum Step: Hashable, Sendable {
         /// The event isn't one of this device's newest 16,384.
         case unknown
-        /// The event is applied on this device and not in the store yet.
+        /// The event is applied on this device, but isn't in the store yet.
         case submitted
         /// The event is in the store. It survives a crash, and is sent until every member has acknowledged it.
         case accepted
@@ -33,7 +33,7 @@ public struct SessionEventDelivery: Hashable, Sendable {
         case unknown
         /// The reducer ran and the event changed the state.
         case applied
-        /// The event left the state as it was when it was submitted. Detected only in this launch, for `Equatable`
+        /// The event didn't change the state when it was submitted. Detected only in this launch, for `Equatable`
         /// states and events that aren't high-rate, until a late event arrives. Otherwise the event counts as applied.
         case unchanged
         /// The conflict policy or the reducer rejects the event at its place.

@@ -41,7 +41,7 @@ extension SessionFeature {
     @inlinable public func shouldApply(event: Event, context: SessionConflictContext<State>) -> Bool { true }
 }
 
-/// A session of one feature: `SyncedSession` with a single type to write.
+/// A session of one feature: a `SyncedSession` with one type argument instead of four.
 ///
 /// ```swift
 /// let session = SessionOf<Score>(Score(), sessionID: sessionID, over: transport)

@@ -17,7 +17,7 @@ final class SessionGuests: Sendable {
 
     deinit { end() }
 
-    /// - Parameter peerIDs: the complete list, which replaces the one before.
+    /// Admits these guests: the complete list, which replaces the previous one.
     func admit(_ peerIDs: Set<String>) {
         hasAdmitted.withLock { $0 = true }
         transport.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)

@@ -1,7 +1,7 @@
 import Foundation
 import MeshBase
 
-/// The time from a session's start to its stop. Warns about a session that is released shortly after its start: the app
+/// The time from a session's start to its stop. Warns if a session is released shortly after its start: the app
 /// hasn't kept it in a variable.
 final class SessionRun: Sendable {
     private let place: StartedSessions.Place
@@ -9,7 +9,7 @@ final class SessionRun: Sendable {
     private let warn: @Sendable (String) -> Void
     private let startedAt = Locked<Duration?>(nil)
 
-    /// The age from which a release counts as intended.
+    /// The time from the start after which a release counts as intended.
     private static var shortest: Duration { .seconds(2) }
 
     init(
@@ -40,7 +40,7 @@ final class SessionRun: Sendable {
         if isNew { StartedSessions.begin(place) }
     }
 
-    /// - Returns: the uptime of the start; nil if the session wasn't running.
+    /// Ends the run. Returns the uptime at its start; nil if the session wasn't running.
     @discardableResult
     func end() -> Duration? {
         let startedAt = startedAt.withLock { $0.take() }
@@ -58,8 +58,8 @@ final class SessionRun: Sendable {
     #endif
 }
 
-/// The sessions that run in this process, and the last 256 that have run. A peer that runs one of them isn't mistaken
-/// about its ID: this device runs it too, or has moved on from it before the peer.
+/// The sessions that run in this process, and the last 256 that have stopped. A peer that runs one of them isn't
+/// mistaken about its ID: this device runs it too, or has moved on to another one first.
 enum StartedSessions {
     /// A session on a device. Tests and servers run several devices in one process.
     struct Place: Hashable, Sendable {
@@ -74,7 +74,7 @@ enum StartedSessions {
     private struct State {
         /// Number of running sessions, by session and by feature.
         var running: [Place: Int] = [:]
-        /// Sessions that have ended, oldest first.
+        /// Sessions that have stopped, oldest first.
         var ended: [Place] = []
     }
 

@@ -7,7 +7,7 @@ extension SessionSyncTransport {
     /// Returns a stream of the IDs of a feature's sessions that peers have open. Each ID appears once, when its first
     /// snapshot arrives. Use it to join a session that another device began. Ends with the transport.
     /// - Parameter ended: sessions that this device knows to be over (`SessionTombstones.init(of:in:)`). The stream
-    ///   omits them, even if a snapshot of one is still around.
+    ///   omits them, even if a snapshot of one still arrives.
     public func sessions(featureID: String, ended: SessionTombstones = .init()) -> AsyncStream<UUID> {
         let snapshots = receiveSnapshots()
         return AsyncStream { continuation in

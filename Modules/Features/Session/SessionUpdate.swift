@@ -1,6 +1,6 @@
 public import MeshEngine
 
-/// One step of what happens in a session, as reported by `SyncedSession.updates()`.
+/// A change in a session, as reported by `SyncedSession.updates()`.
 ///
 /// ```swift
 /// for await update in session.updates() {
@@ -19,14 +19,14 @@ public enum SessionUpdate<State: Codable & Sendable, Event: Codable & Sendable>:
     /// Events of any peer, this device included, that took their places after all others, in order, and the state after
     /// them. Each event's outcome says what it did.
     case applied([SessionAppliedEvent<Event>], State)
-    /// Events were applied and at least one came late. That rolled back the later ones and reduced them again: its
-    /// `replayedCount` says how many. Values derived from single events may be outdated; the state is right.
+    /// Applied events of which at least one came late. The session rolled back later events and reduced them again; the
+    /// late one's `replayedCount` says how many. Values derived from single events may be outdated; the state is right.
     case reordered([SessionAppliedEvent<Event>], State)
-    /// Events with a final place. Each was reported as applied before, or is in a snapshot.
+    /// Events whose place is final. Each was reported as applied before, or is in a snapshot.
     case confirmed([SessionConfirmedEvent<Event>])
 }
 
-/// Why an update has the complete state.
+/// The reason why an update has the complete state.
 public enum SessionSnapshotReason: Hashable, Sendable {
     /// The first update of the stream.
     case first
@@ -34,7 +34,7 @@ public enum SessionSnapshotReason: Hashable, Sendable {
     case adopted(from: String)
     /// The state is that peer's snapshot, and this device doesn't hold its events.
     case shown(from: String)
-    /// The state shown from a peer is gone, or this device continues under a new source.
+    /// A peer's state is no longer shown, or this device continues under a new source.
     case renewed
     /// More updates were waiting than the reader's buffer holds.
     case skipped

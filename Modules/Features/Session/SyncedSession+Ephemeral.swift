@@ -6,11 +6,11 @@ import MeshWire
 
 /// Values of which only the newest counts.
 extension SyncedSession {
-    /// Shows a value to the other devices, in place of the last one under that key. If values come faster than they can
+    /// Shows a value to the other devices, in place of the last one for that key. If values come faster than they can
     /// be sent, only the newest is sent. A lost value is sent again after two exchange intervals, then more rarely.
     ///
     /// Values leave at most once per `SyncedSessionConfiguration.ephemeralInterval`. A device shows 64 keys at most;
-    /// one more replaces the key that is unchanged for longest. A device that comes into reach gets the newest values.
+    /// one more replaces the key with the oldest value. A device that comes into reach gets the newest values.
     ///
     /// - Parameter moment: the time of the measurement; nil is now.
     /// - Throws: `SessionSyncError.payloadTooLarge` beyond 4096 bytes, `outOfRange` if the name is empty or exceeds 128
@@ -37,8 +37,8 @@ extension SyncedSession {
     /// Returns the values that peers show under a key, by peer ID, this device included: viewers, typists, cursors.
     ///
     /// A peer's value disappears when the peer hides it or closes, leaves the group, is gone for the transport, or has
-    /// been silent for too long (see `SessionPeerStatus.isActive`). A value that `Value` can't be decoded from, such as
-    /// another app version's, is left out. Has at most 64 peers. Complexity: decodes one value per peer.
+    /// been silent for too long (see `SessionPeerStatus.isActive`). Omits values that can't be decoded as `Value`, such
+    /// as another app version's. Has at most 64 peers. Complexity: decodes one value per peer.
     public func values<Value>(of key: EphemeralKey<Value>) -> [String: Value] {
         // Registers the caller as an observer.
         _ = ephemeralTurn

@@ -4,8 +4,8 @@ import MeshEngine
 /// Members of a session: joining, leaving and removal.
 ///
 /// A majority of the members decides on each change. It adds devices that were invited, that return, or that lost their
-/// store. It removes a member that has been silent for `memberTimeout`. All of that happens without the app; these
-/// calls are for a user's decisions.
+/// store. It removes a member that has been silent for `memberTimeout`. All of that needs no call from the app. The
+/// calls here are for a user's decisions.
 extension SyncedSession {
     /// Invites a peer that has the same session open to become a member. Former members and, by default, the user's own
     /// devices need no invitation (`admits`). A group has 16 members at most; the next device raises `notAdmitted`.
@@ -28,8 +28,8 @@ extension SyncedSession {
     /// its acknowledgement are confirmed as soon as all other members agree. Members that only the removed peer has
     /// heard are removed with it.
     ///
-    /// The peer joins again when it can. It then issues the events that it submitted meanwhile again, after those that
-    /// happened here. If its user has removed this device as well, one side's order is kept, with the events of both.
+    /// The peer joins again when it can. It then submits the events of its absence again, after those that happened
+    /// here. If its user has removed this device as well, one side's order is kept, with the events of both.
     ///
     /// For a lost device that was paired by its key, call `TrustedPeers.revoke` instead: it covers all sessions.
     public func removeMember(_ peerID: String) { turn { $0.removeMembers([peerID]) } }

@@ -102,7 +102,7 @@ extension SyncedSession {
         self.init(restored: engine, transport: transport, configuration: configuration, hotPath: hotPath)
     }
 
-    /// - Parameter peerID: this device's present ID. An image that was written under another one is renamed.
+    /// Restores an engine. Renames an image that was written under another ID than `peerID`, this device's present ID.
     nonisolated private static func engine(
         restoring image: SessionEngineImage<State, Event>, of peerID: String, _ reducer: Reducer,
         _ conflictPolicy: ConflictPolicy, _ configuration: SyncedSessionConfiguration<State, Event>
@@ -129,7 +129,7 @@ extension SyncedSession {
         closeIfOver()
     }
 
-    /// Everything that outlives the process, for an app that stores it itself.
+    /// The parts of the session that must outlive the process, for an app that stores them itself.
     ///
     /// Includes the events submitted since the last send. Never open an image that is older than the last send: it is a
     /// restored backup, and the session then needs a new incarnation. Complexity: O(unconfirmed events).

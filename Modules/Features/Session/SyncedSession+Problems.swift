@@ -15,7 +15,7 @@ extension SessionProblem.Code {
     public static let notAdmitted = Self("notAdmitted")
     /// Another member has a different state after the same events.
     public static let stateDiverged = Self("stateDiverged")
-    /// `submit` throws because too many events wait to be sent or confirmed.
+    /// The log is full: `submit` throws, because too many events wait to be sent or confirmed.
     public static let logFull = Self("logFull")
 }
 
@@ -34,7 +34,7 @@ extension SessionProblem {
                 : "The session continues in memory. A relaunch loses its new events.")
     }
 
-    /// - Parameter subject: the session that the lobby couldn't open, or the key that it couldn't keep.
+    /// Returns a lobby's problem. `subject`: the feature whose session can't be opened, or the key that can't be kept.
     static func lobbyFailed(_ subject: String, _ error: any Error) -> Self {
         Self(
             .storeFailed, of: subject, "the lobby can't open or save '\(subject)': \(error.reason)",
@@ -104,7 +104,7 @@ extension Error {
     }
 }
 
-/// Waiting time before silence is reported as a problem.
+/// Time that a condition must last before it is reported as a problem.
 let problemDelay = Duration.seconds(2)
 
 // MARK: - A missing start
@@ -130,7 +130,7 @@ extension SyncedSession {
         run.begin()
     }
 
-    /// Resolves the problems with peers, because a stopped session doesn't listen to any.
+    /// Resolves the problems with peers, because a stopped session doesn't hear when they are solved.
     func noteStop() {
         run.end()
         board.solve(.notStarted)
@@ -144,7 +144,7 @@ extension SyncedSession {
 
 // MARK: - Peers whose IDs differ
 
-/// A session of a peer that this device doesn't have open.
+/// A session that a peer runs instead of this one.
 struct OtherSession {
     var featureID: String
     var sessionID: UUID
@@ -188,7 +188,7 @@ extension SyncedSession {
         let isSameFeature = metadata.featureID == featureID
         if isKnownHere(metadata.featureID, metadata.sessionID) {
             if isSameFeature || known?.featureID == metadata.featureID { forgetOtherSession(of: peerID) }
-            // The peer may run other features too. It has no mistake in this one.
+            // The peer may run other features too. It isn't mistaken about this one.
             if isSameFeature, otherSessions.count < OtherSession.countMax {
                 otherSessions[peerID] = OtherSession(
                     featureID: featureID, sessionID: metadata.sessionID, since: steadyClock.now, isMatched: true)
@@ -269,7 +269,7 @@ extension SyncedSession {
             .storeFailed, of: featureID, storeError.map { .storeFailed(featureID, $0, waits: waits) })
     }
 
-    /// - Parameter error: nil after a successful send.
+    /// Reports a lasting error of a send. nil resolves it, after a successful send.
     func reportSend(of subject: String, _ error: (any Error)?) {
         guard let error else { return board.solve(.sendFailed, of: subject) }
         // The state doesn't fit into a message. Members have the events, and a device that joins gets a copy in pieces.

@@ -120,7 +120,7 @@ extension SyncedSession {
         if let snapshot = round.snapshot { await send(snapshot, to: round.snapshotReceivers) }
     }
 
-    /// - Returns: the index after the last event that was sent, or that the log must resend.
+    /// Returns the index after the last event that was sent or is left to the log to resend.
     private func send(_ events: ArraySlice<AnySessionSyncEnvelope>) async -> Int {
         for slice in Slices(events) {
             guard !Task.isCancelled else { return slice.startIndex }
@@ -131,7 +131,7 @@ extension SyncedSession {
                     }
                 }
             }
-            // After one full wait for a peer that reads nothing, leave the rest to the log.
+            // A peer has read nothing for the longest wait, so leave the rest to the log.
             guard isSent else { return Task.isCancelled ? slice.startIndex : events.endIndex }
             turn { $0.markSent(slice) }
             if slice.endIndex < events.endIndex { await Task.yield() }
@@ -175,7 +175,7 @@ extension SyncedSession {
         }
     }
 
-    /// Splits a relay in halves until each fits into a message. A peer requests lost parts again.
+    /// Sends a relay, split in halves until each part fits into a message. A peer requests lost parts again.
     private func send(_ relay: SessionSyncEnvelope<SessionRelay<Event>>, to peer: SessionPeer?) async {
         let records = relay.payload.records
         do {
@@ -190,12 +190,12 @@ extension SyncedSession {
         } catch {}
     }
 
-    /// Encodes off the main actor, because a copy has no size limit.
+    /// Encodes off the main actor, because a copy may be large. Its limit applies after encoding.
     nonisolated private static func bytes(
         of checkpoint: SessionCheckpoint<State, Event>, _ coding: CheckpointCoding
     ) async throws -> [UInt8] { try coding.bytes(of: checkpoint) }
 
-    /// - Throws: `SessionSyncError.payloadTooLarge` if the copy must be sent in pieces.
+    /// Sends a copy in one message. Throws `SessionSyncError.payloadTooLarge` if it must be sent in pieces.
     private func send(_ checkpoint: [UInt8], _ metadata: SessionSyncMetadata, to peer: SessionPeer?) async throws {
         let limit = min(configuration.copyMessageBytesMax, transport.capabilities.maximumPayloadSize ?? .max)
         guard checkpoint.count <= limit else {
@@ -210,7 +210,7 @@ extension SyncedSession {
         }
     }
 
-    /// Sends part of a copy, or a request for one. The receiver of the copy requests lost parts again.
+    /// Sends a piece of a copy, or a request for pieces. The receiver of the copy requests lost pieces again.
     private func send(_ message: CopyMessage) async {
         await attempt(isVital: false) {
             let isKept = transport.capabilities.supportsDurableQueue
@@ -220,7 +220,7 @@ extension SyncedSession {
         }
     }
 
-    /// Small messages that leave in one call, so that the radio wakes once. Lost ones are repeated or superseded.
+    /// Small messages that leave in one call, so that the radio wakes once. If lost, they are repeated or superseded.
     private struct MessageBundle {
         var envelopes: [AnySessionSyncEnvelope] = []
         var controlCount = 0
@@ -259,7 +259,7 @@ extension SyncedSession {
         }
     }
 
-    /// Sends samples that a peer has requested. It requests lost ones again.
+    /// Sends samples that a peer has requested. The peer requests lost ones again.
     func send(_ message: SeriesMessage) async {
         await attempt(isVital: false) {
             let erased = try core.encoded(message)
@@ -299,7 +299,7 @@ extension SyncedSession {
         return core.audience(of: transport.knownPeers, isKept: isKept)
     }
 
-    /// Sends to each receiver. Succeeds if at least one send does.
+    /// Sends to each receiver. Throws only if no send succeeds.
     private func sendToAudience(_ send: (SessionPeer?) async throws -> Void) async throws {
         var failure: (any Error)? = SessionSyncError.notReachable
         for peer in audience(isKept: false) {
@@ -317,9 +317,9 @@ extension SyncedSession {
     /// for others.
     private func peer(_ id: String?) -> SessionPeer? { id.flatMap { id in transport.knownPeers.first { $0.id == id } } }
 
-    /// - Parameters:
-    ///   - isVital: true if the user should learn of a failure. Other messages are repeated with the next exchange.
-    ///   - subject: the name of the message in the session's problems; nil is the feature.
+    /// Sends, and returns true on success. Reports a failure if `isVital`; other messages are repeated with the next
+    /// exchange.
+    /// - Parameter subject: the name of the message in the session's problems; nil is the feature.
     @discardableResult
     private func attempt(
         isVital: Bool = true, of subject: String? = nil, counting count: WritableKeyPath<SessionStatistics, Int>? = nil,
@@ -361,7 +361,7 @@ extension SyncedSession {
         }
     }
 
-    /// Maximum wait. If a queue stays full longer, the peer has stopped reading.
+    /// Maximum wait for space. If a queue stays full longer, the peer has stopped reading.
     private static var queueTimeout: Duration { .seconds(2) }
 }
 

@@ -6,7 +6,7 @@ public import MeshTransport
 
 // For callers that don't catch errors.
 extension SyncedSession {
-    /// Submits an event now. If it isn't accepted, that is one of the `problems` until the next one is.
+    /// Submits an event now. A refused event is one of the `problems` until the next one is accepted.
     ///
     /// Intended for buttons; use `submit` to handle errors yourself.
     /// - Returns: the event with its identity, for `delivery(of:)`; nil if it wasn't accepted.

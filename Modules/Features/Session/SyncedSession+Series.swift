@@ -7,10 +7,10 @@ import MeshStorage
 
 /// Series of samples, which are stored outside the order of events.
 extension SyncedSession {
-    /// Adds a sample to this device's series. It is written, then travels together with later samples.
+    /// Adds a sample to this device's series. It is written, and then sent together with later samples.
     ///
-    /// A sample has no place in the order of events, so it waits for no peer, and neither loss nor a long time alone
-    /// leaves a gap. It is safe once `seriesStatuses` counts it as stored. Complexity: O(numbers of the sample).
+    /// A sample has no place in the order of events, so it waits for no peer. Neither loss nor a long time alone makes
+    /// a gap. It is safe once `seriesStatuses` counts it as stored. Complexity: O(numbers of the sample).
     /// - Parameter moment: the time of the measurement; nil is now.
     /// - Throws: `WireError` with `encodingFailed` if a series can't hold the sample. `StorageError` with `oversized`
     ///   if series have `seriesBytesMax` bytes, or if 65,536 samples wait to be written. `sessionEnded`,
@@ -23,23 +23,23 @@ extension SyncedSession {
         if try core.record(sample, in: series, at: time) { turn { $0.beginWritingSamples() } }
     }
 
-    /// Returns the samples of a series that this device holds, ordered by time: of all devices or one, at all times or
-    /// in a range.
+    /// Returns the samples of a series that this device holds: of all devices or one, at all times or in a range. They
+    /// are ordered by time, except that samples of a single source stay in the order of recording.
     ///
     /// Loads all of them into memory; for large series use `forEachSamples`. Skips blocks without samples in the range.
-    /// - Throws: `StorageError`, or `DecodingError` for samples of another shape.
+    /// - Throws: `StorageError`, or `DecodingError` for samples that don't fit `Sample`.
     public func samples<Sample>(
         of series: Series<Sample>, by peerID: String? = nil, in times: ClosedRange<Date>? = nil
     ) async throws -> [RecordedSample<Sample>] {
         let all = Locked<[RecordedSample<Sample>]>([])
         try await forEachSamples(of: series, by: peerID, in: times) { samples in all.withLock { $0 += samples } }
         let samples = all.withLock { $0 }
-        // A single device's samples stay in the order of recording, because its clock may have been set back.
+        // A single source's samples stay in the order of recording, because its clock may have been set back.
         let sources = core.series.streams(named: series.name, by: peerID).count
         return sources > 1 ? samples.sorted { $0.moment < $1.moment } : samples
     }
 
-    /// Passes samples to `body` in batches of at most 1,024, off the main actor: by device, in the order of recording.
+    /// Passes samples to `body` in batches of at most 1,024, off the main actor: device by device, as recorded.
     ///
     /// - Parameter body: may throw to stop.
     public func forEachSamples<Sample>(
@@ -114,7 +114,7 @@ extension SyncedSession {
             }
             for message in messages where !Task.isCancelled { await send(message) }
         } catch {
-            // The peer requests them again.
+            // The peer requests the samples again.
             storeError = error
         }
     }

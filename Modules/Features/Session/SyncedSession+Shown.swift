@@ -4,8 +4,8 @@ import MeshIdentity
 
 /// The observed values that change with nearly every turn.
 ///
-/// In a generic class, a key path literal is built anew wherever it is evaluated, which takes microseconds. An observed
-/// property evaluates one with each read and write. So a session builds the key paths of these values once
+/// In a generic class, each evaluation of a key path literal builds the path anew, which takes microseconds. Observed
+/// properties evaluate one with each read and write. So a session builds the key paths of these values once
 /// (`ShownPaths`), and its own code reads their storage.
 struct ShownValues<State> {
     var state: State
@@ -49,7 +49,7 @@ extension SyncedSession {
         return shown.peers
     }
 
-    /// Number of events with a final place, since the group began.
+    /// Number of confirmed events since the group began.
     public var confirmedCount: UInt64 {
         access(keyPath: shownPaths.confirmedCount)
         return shown.confirmedCount
@@ -62,7 +62,7 @@ extension SyncedSession {
         return shown.statistics
     }
 
-    /// A counter that changes with deliveries, so that a view which reads it follows them.
+    /// A counter that changes with deliveries, so that a view that reads it is updated.
     var deliveryTurn: UInt64 {
         access(keyPath: shownPaths.deliveryTurn)
         return shown.deliveryTurn

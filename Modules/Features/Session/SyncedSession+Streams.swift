@@ -24,8 +24,8 @@ extension SyncedSession {
     /// Returns a stream of other peers' snapshots that replaced the state. Keeps the newest 16.
     public func remoteSnapshots() -> AsyncStream<SessionSyncSnapshot<State>> { remoteSnapshotTopic.subscribe() }
 
-    /// Returns a stream of all peers' events with a final place, in their final order, which is the same on every
-    /// member. Events confirmed before this peer joined aren't included. Keeps the newest 4096; use
+    /// Returns a stream of all peers' confirmed events in their final order, which is the same on every member. Omits
+    /// events that were confirmed before this peer joined. Keeps the newest 4096; use
     /// `SyncedSessionConfiguration.onConfirmed` for work that must not miss any.
     public func confirmedEvents() -> AsyncStream<SessionConfirmedEvent<Event>> { confirmedTopic.subscribeOnMainActor() }
 
@@ -53,8 +53,8 @@ extension SyncedSession {
         if updateConsumers.isEmpty { core.updates.end() }
     }
 
-    /// Returns a stream of the mistakes and lies that the session noticed. Keeps the newest 64, and gives the first
-    /// subscriber earlier ones too.
+    /// Returns a stream of alarms: faults and contradictions that the session noticed. Keeps the newest 64, and gives
+    /// the first subscriber earlier ones too.
     public func alarms() -> AsyncStream<SessionAlarm> {
         defer { bufferedAlarms = [] }
         return alarmTopic.subscribe(startingWith: bufferedAlarms)

@@ -4,14 +4,14 @@ import MeshEngine
 import MeshIdentity
 import MeshWire
 
-/// Work that a turn leaves for later, or for another thread.
+/// Work that a turn leaves for later or for other threads.
 extension SyncedSession {
     func read(_ copy: ArrivingCopy) {
         copyTask.hold([Task { [weak self] in await self?.backgroundTurn { $0.adopt(copy) } }])
     }
 
     #if DEBUG
-        /// Prints nondeterministic reducers. The app may not observe alarms, so devices could silently differ.
+        /// Warns about nondeterministic reducers. The app may not observe alarms, so devices could silently differ.
         func warn(of alarms: [SessionAlarm]) {
             for case .nondeterministicReducer(let place) in alarms {
                 let range = SessionRange(source: place.source, first: place.sequence, last: place.sequence)
@@ -27,7 +27,7 @@ extension SyncedSession {
         }
     #endif
 
-    /// Makes the digest of a state off the main actor, because a state has no size limit.
+    /// Computes the digest of a state off the main actor, because a state has no size limit.
     func makeDigest(of milestone: SessionMilestone<State>) {
         digestTask.hold([
             Task { [weak self, measure = configuration.measure] in
@@ -79,7 +79,7 @@ extension SyncedSession {
         ])
     }
 
-    /// - Returns: true if there is more to do.
+    /// Reduces one slice of late events. Returns true if there is more to do.
     private func catchUpSlice() -> Bool {
         let end = ContinuousClock.now + configuration.catchUpTime
         return turn { core in

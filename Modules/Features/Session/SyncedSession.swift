@@ -42,8 +42,8 @@ where
 
     /// The session's present stage.
     public private(set) var phase = Phase.stopped
-    /// Members that left the group or were removed since the session was opened here, this device included. Ordered by
-    /// when this device learned of it; the newest 64. A member that came back is in `memberIDs`.
+    /// Members that left the group or were removed since the session was opened here, this device included. The newest
+    /// 64, in the order in which this device learned of them. A member that came back is in `memberIDs`.
     public private(set) var departures: [SessionDeparture] = []
     /// The number of departures so far, which may exceed the number in `departures`.
     public private(set) var departureCount = 0
@@ -75,7 +75,7 @@ where
     /// Changes whenever series may have grown.
     private(set) var seriesTurn: UInt64 = 0
 
-    /// `state`, `peers`, `statistics` and the other values that change with nearly every turn; see `ShownValues`.
+    /// The values that change with nearly every turn, such as `state` and `peers`; see `ShownValues`.
     @ObservationIgnored var shown: ShownValues<State>
     @ObservationIgnored let shownPaths = ShownPaths<SyncedSession, State>(
         state: \.state, peers: \.peers, confirmedCount: \.confirmedCount, statistics: \.statistics,
@@ -102,11 +102,11 @@ where
     @ObservationIgnored var hasStarted = false
     @ObservationIgnored var isStartExpected = false
     @ObservationIgnored let startTimer = OwnedTasks()
-    /// Sessions and features that peers run and this device doesn't, by peer ID.
+    /// Sessions that peers run instead of this one, by peer ID.
     @ObservationIgnored var otherSessions: [String: OtherSession] = [:]
     @ObservationIgnored var isAnswerAwaited = false
     @ObservationIgnored let differenceTimer = OwnedTasks()
-    /// Peers that wait to be admitted, with the time since when.
+    /// Peers that wait to be admitted, and since when.
     @ObservationIgnored var waitingPeers: [String: Date] = [:]
     @ObservationIgnored var isFull = false
     @ObservationIgnored private let listeners = OwnedTasks()
@@ -202,7 +202,7 @@ where
         return copy
     }
 
-    /// The ID of this run of the feature.
+    /// The ID of the session, the same on all its devices.
     public var sessionID: UUID { core.engine.sessionID }
     /// The feature that the session belongs to.
     public var featureID: String { core.engine.featureID }
@@ -238,14 +238,15 @@ where
     }
 
     /// Closes the session for good, once all events and a final snapshot are with the transport and the reachable
-    /// members have acknowledged. Waits at most for `closeTimeout`. The transport stays open for other features.
+    /// members have acknowledged, or after `closeTimeout`. Then waits for running side effects (`onConfirmed`), however
+    /// long they take. The transport stays open for other features.
     ///
     /// Without a final event only this device closes its session. With one, for which there is always room, the call
     /// **ends the session on every device**. `hasEnded` becomes true on a device as soon as it hears of the end, and
     /// `submit` throws `SessionSyncError.sessionEnded` there. A device that was away hears of it when this device opens
     /// the session again: an ended session delivers what it still owes, and opens closed if it owes nothing. If a
     /// member has already ended the session, the final event is dropped.
-    /// - Throws: the reducer's error; the session is then still running.
+    /// - Throws: the reducer's error, or an encoding error; the session then isn't closed.
     public func close(with finalEvent: Event? = nil, at moment: Date? = nil) async throws {
         guard phase != .closed else { return }
         if let finalEvent, !core.engine.hasEnded {
@@ -290,7 +291,7 @@ where
     }
 
     /// Returns when reachable members have acknowledged all own events and heard what this device holds, or after
-    /// `closeTimeout`.
+    /// `closeTimeout`, and no side effect runs any more.
     private func waitForAcknowledgements() async {
         await wait(while: { $0.hasReachableMemberBehind })
         turn { $0.exchangeNow() }
@@ -319,7 +320,7 @@ where
     /// - Throws: the reducer's error. `SessionSyncError.queueFull` while too many events wait to be sent. `logFull`
     ///   while too many are unconfirmed (see `waitForRoom`), or if a high-rate event is thinned out. `sessionEnded` or
     ///   `sessionClosed`. `payloadEncodingFailed` if the event can't be encoded, `payloadDecodingFailed` if no device
-    ///   could read it. A rejected event uses up no sequence number.
+    ///   could read it. A call that throws uses up no sequence number.
     @discardableResult
     public func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
         guard _phase != .closed else { throw SessionSyncError.sessionClosed }
@@ -372,7 +373,7 @@ where
     }
 
     private func listen() {
-        // Controls of other features count too: they reveal a peer whose IDs differ.
+        // Receive other features' controls too: they reveal a peer whose IDs differ.
         let envelopes = transport.envelopeBatches { [featureID] in
             $0.featureID == featureID || SessionControl.isControl($0.payloadType)
         }

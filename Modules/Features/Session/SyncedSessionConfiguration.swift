@@ -48,8 +48,8 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// True if the session has begun elsewhere: this device waits until it is admitted (`invite`) and founds no group.
     public var waitsForInvitation = false
     /// Time after which a majority of a group of three or more removes a silent member. Counts from the end of the
-    /// silence that the member announced, or from its last sign once the link has lost it. The member returns when it
-    /// can, with the events that it made meanwhile. nil waits forever. Values below 30 s count as 30 s.
+    /// silence that the member announced, or from the moment at which the link lost it. The member returns when it can,
+    /// with the events that it made meanwhile. nil waits forever. Values below 30 s count as 30 s.
     public var memberTimeout: Duration? = .seconds(60)
     /// The devices that see the session once its group is sealed.
     public var audience = SessionAudience.members
@@ -58,12 +58,12 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// The side effect of confirmed events. Runs for every event confirmed while this peer is a member, one after
     /// another, in their final order.
     ///
-    /// The session confirms, writes, runs this, then marks it as done. So an event's ID comes once, unless a crash
-    /// before marking repeats it after the relaunch. If this throws, that event and later ones wait for the next
-    /// exchange.
+    /// The session confirms an event, writes that, runs this, then marks it as done. So this runs once per event ID,
+    /// unless a crash before marking repeats it after the relaunch. If this throws, that event and later ones wait for
+    /// the next exchange.
     public var onConfirmed: (@MainActor @Sendable (SessionConfirmedEvent<Event>) async throws -> Void)?
-    /// Bounds and hooks of the engine. `upcast` reads events of other versions. nil uses the event's own decoding for
-    /// events that an earlier version of the app kept unread. The bounds of unconfirmed events exceed the engine's
+    /// Bounds and hooks of the engine. `upcast` reads events of other versions. If it is nil, the event's own decoding
+    /// reads those that an earlier version of the app kept unread. The bounds of unconfirmed events exceed the engine's
     /// defaults: 262,144 events, or 32 MiB of memory. Enough for a day alone, at an event a second.
     public var engine = {
         var options = SessionEngineOptions<State, Event>()
@@ -75,12 +75,12 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// The delivery mode of events.
     let eventDelivery: SessionDeliveryMode = .realtimeBestEffort
     /// Selects high-rate events, such as heart-rate samples, after which no snapshot is sent. They leave an eighth of
-    /// the space for unconfirmed events (`engine.ownUnconfirmedMax`, `ownUnconfirmedBytesMax`) to others. While no peer
-    /// is reachable, they thin out once half of the rest is used, so a day alone is kept to its end.
+    /// the space for unconfirmed events (`engine.ownUnconfirmedMax`, `ownUnconfirmedBytesMax`) to other events. While
+    /// no peer is reachable, they thin out once half of the rest is used, so a day alone is kept to its end.
     public var isHighRate: @Sendable (Event) -> Bool = { _ in false }
     /// Selects states in which nothing has begun. A peer's snapshot of such a state is refused.
     public var isIdle: @Sendable (State) -> Bool = { _ in false }
-    /// The codec of copies for newcomers. Readers know it and the compact codec.
+    /// The codec of copies for newcomers. Newcomers read this codec and the compact one.
     let checkpointCodec: any PayloadCodec = CompactCodec()
     /// Maximum number of bytes of a copy that the session sends or accepts. Both sides hold the copy while it travels.
     public var copyBytesMax = 64 << 20
@@ -89,7 +89,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// Maximum number of bytes of series in the store (in memory without one): once for this device's samples, and once
     /// for other devices' samples. Beyond it `record` throws, and other devices' samples stay with them.
     public var seriesBytesMax = 256 << 20
-    /// The minimum time between two messages with shown values (`show`). Of faster values of a key, the newest is sent.
+    /// Minimum time between two messages with shown values (`show`). If a key's values come faster, the newest is sent.
     let ephemeralInterval: Duration = .milliseconds(100)
     /// Maximum time that samples wait to be sent together, which makes them smaller. Many samples leave sooner.
     public var seriesInterval: Duration = .seconds(5)
@@ -100,7 +100,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// Version of the reducer, the policy, the state and its encoding. Raise it in each version of the app that reduces
     /// the same events to another state: devices compare states only if their versions are equal. Must not be negative.
     public var reducerVersion = 1
-    /// Runs some work and returns its CPU time, for the budget of state comparisons. Returns zero in virtual time.
+    /// Runs some work and returns the time it took, for the budget of state comparisons. Returns zero in virtual time.
     package var measure: @Sendable (_ work: () -> Void) -> Duration = { ContinuousClock().measure($0) }
 
     /// The regular time between two controls, in which engines report what they hold. A quarter of it while something
@@ -124,7 +124,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     public var now: @Sendable () -> Date = { Date() }
     /// The elapsed time, sleep included and independent of the wall clock. Virtual time drives it together with `now`.
     public var uptime: @Sendable () -> Duration = { SystemClock().elapsed }
-    /// Waits for that much time by `uptime`.
+    /// Waits for a duration, by `uptime`.
     public var wait: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// Receives warnings for the developer, in debug builds only.
     package var warn: @Sendable (String) -> Void = { StandardError.print($0) }

@@ -104,7 +104,7 @@ final class UpdateConsumer<State: Codable & Sendable, Event: Codable & Sendable>
         for waiter in waiters { waiter.resume() }
     }
 
-    /// - Returns: nil at the end.
+    /// Returns the next update, when there is one; nil at the end.
     func next() async -> SessionUpdate<State, Event>? {
         while true {
             let (update, hasEnded) = content.withLock { ($0.unread?.popFirst(), $0.hasEnded) }
@@ -121,7 +121,7 @@ final class UpdateConsumer<State: Codable & Sendable, Event: Codable & Sendable>
     }
 }
 
-/// Weak references to all readers of a session's updates. Their streams end when this is released.
+/// Weak references to all readers of a session's updates. The readers' streams end when this is released.
 final class UpdateConsumers<State: Codable & Sendable, Event: Codable & Sendable> {
     private struct Reference {
         weak var consumer: UpdateConsumer<State, Event>?

@@ -49,7 +49,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     private var encodedSource: SessionSource?
     private let codec = CompactCodec()
 
-    /// Maximum number of sequences that a source may skip: far more than it may have unconfirmed.
+    /// Maximum number of sequences that a source may skip: far more than the events that it may have unconfirmed.
     private static var voidMax: UInt64 { 1 << 20 }
 
     /// Creates the archive of one session of one feature. Reads nothing yet: call `load()`.
@@ -96,7 +96,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         defer { encoded = [:] }
         var batch = StoreBatch()
         if persistence.replacesEverything {
-            // Also erases journals that this archive doesn't know because it wasn't loaded.
+            // If the archive wasn't loaded, it doesn't know all journals, so ask the store.
             let stored = try (stored ?? Set(catalog().map(\.name))).union(journals)
             for name in stored { batch.erase(name) }
             self.stored = stored
@@ -120,7 +120,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         return batch
     }
 
-    /// - Returns: true if the head must be written: it has to announce the first effect, or to drop its own list.
+    /// Returns true if the head must be written: to announce the first effect, or to drop the effects it lists itself.
     private mutating func addEffects<Reducer, Policy>(
         _ persistence: SessionPersistence, of engine: SessionSyncEngine<State, Event, Reducer, Policy>,
         to batch: inout StoreBatch
@@ -177,7 +177,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         next[number] = try position(after: record.sequence)
     }
 
-    /// Keeps the bytes of an own event, encoded as this archive would do it, until the next batch.
+    /// Keeps an own event's bytes, encoded with this archive's codec, until the next batch stores them.
     mutating func keep(_ bytes: [UInt8], of source: SessionSource, _ sequence: UInt64) {
         if encodedSource != source { encoded = [:] }
         encodedSource = source
@@ -222,9 +222,9 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     /// Returns the image as last saved; nil if the store has none.
     ///
     /// Complexity: O(stored bytes of this session).
-    /// - Throws: `StorageError`, and changes nothing then. `damaged` if parts contradict each other. `unreadableState`
-    ///   if the app's types can't be decoded from a state or an event. `newerSchema` if a newer version of the library
-    ///   wrote it. The store's own errors.
+    /// - Throws: `StorageError`: `damaged` if parts contradict each other, `unreadableState` if a state or an event
+    ///   can't be decoded as the app's type, `newerSchema` if a newer version of the library wrote it, and the store's
+    ///   own errors.
     public mutating func load() throws -> SessionEngineImage<State, Event>? {
         let catalog = try catalog()
         stored = Set(catalog.map(\.name))
@@ -294,15 +294,15 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         image.head.held = SequenceVector(
             held + image.head.held.entries.filter { entry in !sources.contains(entry.source) })
         image.head.sequence = max(image.head.sequence, image.head.held[image.head.source])
-        // A peer's stamp may lie further ahead than the clock follows, so only own stamps count.
+        // Only own stamps count: a peer's stamp may lie so far ahead that the clock doesn't follow it.
         let lastOwn = image.log.last { $0.source == image.head.source }?.stamp ?? .zero
         image.head.clock = max(image.head.clock, lastOwn)
     }
 
     /// Returns the last sequence held of a source.
     ///
-    /// The journal needs no entries up to `done`. They are in the base, or lie before the source's first sequence and
-    /// stand for no event. A source that was seen before it joined may have left some entries there.
+    /// Sequences up to `done` need no entry in the journal: they are in the base, or precede the source's first event.
+    /// A source that was seen before it joined may have left some entries there.
     /// - Throws: `damaged` unless the journal has every entry after that.
     private func last(
         of source: SessionSource, _ written: Range<UInt64>, in image: SessionEngineImage<State, Event>

@@ -3,7 +3,7 @@ package import MeshFoundation
 package import MeshIdentity
 public import MeshStorage
 
-// Each ended session has a value named by its ID. So ending one reads nothing and overwrites no other tombstone.
+// Each ended session has its own value, named by its ID, so ending one reads and overwrites no other tombstone.
 extension SessionTombstones {
     /// Loads the sessions of a feature that have ended in this store, erased ones included. Blocks as the store does.
     /// Complexity: O(countMax).
@@ -33,7 +33,7 @@ extension SessionTombstones {
         try store.commit(batch)
     }
 
-    /// Returns the tombstones, oldest first. A value of another size counts as the oldest.
+    /// Returns the tombstones, oldest first. A value that doesn't have 8 bytes counts as the oldest.
     private static func stored(
         of featureID: String, in store: any SessionStore
     ) throws -> [(sessionID: UUID, endedAt: UInt64)] {

@@ -10,7 +10,7 @@ struct StoredEffect: WireCodable {
     }
 
     var position: UInt64
-    /// The index of its source in the head's list.
+    /// The index of the event's source in the head's list.
     var source: UInt64
     var sequence: UInt64
     var outcome: UInt8
@@ -42,7 +42,7 @@ struct StoredEffect: WireCodable {
         record = try StoredRecord(effect.record, codec)
     }
 
-    /// - Throws: `WireError` for an unlisted source or an unknown outcome.
+    /// Returns the confirmed event. Throws `WireError` for an unlisted source or outcome, and the record's errors.
     func effect<Event: Codable & Sendable>(
         of sources: [SessionSource], _ codec: CompactCodec
     ) throws -> SessionConfirmedRecord<Event> {

@@ -3,7 +3,7 @@ import MeshEngine
 import MeshIdentity
 import MeshWire
 
-/// A record as stored in a journal, whose name and position are the record's source and sequence.
+/// A record as stored in a journal. The journal stands for the record's source, and the position is its sequence.
 struct StoredRecord: WireCodable {
     enum WireKeys: Int, CodingKey {
         case stamp = 1
@@ -14,7 +14,7 @@ struct StoredRecord: WireCodable {
     var causalTimestamp: Date
     var monotonicTimestamp: Double?
     var eventID: UUID?
-    /// The event, its undecoded form, or a replacement of a source: exactly one is set.
+    /// The encoded event. Exactly one of this, `opaque` (an undecoded event) and `replacement` (of a source) is set.
     var event: [UInt8]?
     var opaque: Opaque?
     var replacement: [UInt8]?
@@ -52,7 +52,7 @@ struct StoredRecord: WireCodable {
         replacement = try fields.read(.replacement)
     }
 
-    /// - Parameter encoded: the event's bytes, if already encoded.
+    /// Encodes a record. `encoded` has the event's bytes, if it was encoded already.
     init<Event: Codable & Sendable>(
         _ record: SessionRecord<Event>, _ codec: CompactCodec, encoded: [UInt8]? = nil
     ) throws {
@@ -91,7 +91,7 @@ struct StoredRecord: WireCodable {
     }
 }
 
-/// The layout version of a head. Decoded before the rest, so that a newer layout isn't taken for damage.
+/// The layout version of a head. Decoded before the rest, so that a newer layout isn't mistaken for damage.
 struct StoredLayout: Codable {
     /// Layout 3 has a group with views. Layout 2 has due side effects in their own journal. Layout 1 has them in the
     /// head, and is still written while there are none.

@@ -3,7 +3,7 @@ import MeshWire
 
 /// A stored value whose bytes are intact but can't be decoded as the app's type.
 struct UnreadableValue: Error {
-    /// The type, and the field if known.
+    /// The app's type, and the field that can't be decoded if known.
     let place: String
     let cause: any Error
 

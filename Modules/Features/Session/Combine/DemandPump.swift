@@ -1,7 +1,7 @@
 import MeshBase
 
-/// Passes on a stream's elements as a subscriber requests them, one after another, on the main actor. Other elements
-/// wait in the stream's own bounded buffer.
+/// Delivers a stream's elements one at a time on the main actor, as a subscriber requests them. Elements that aren't
+/// requested yet wait in the stream's own bounded buffer.
 ///
 /// Safe to use from any thread. Ends its task when it is released or cancelled.
 final class DemandPump: Sendable {
@@ -12,8 +12,8 @@ final class DemandPump: Sendable {
 
     /// Starts the stream. Call it once.
     /// - Parameters:
-    ///   - receive: returns the number of additional elements wanted; nil is all.
-    ///   - finish: called if the stream has ended and more was requested; not after `cancel`.
+    ///   - receive: takes an element and returns the number of additional elements wanted; nil for all.
+    ///   - finish: called when the stream has ended and another element is requested; not after `cancel`.
     func start<Element: Sendable>(
         _ stream: @escaping @MainActor @Sendable () -> AsyncStream<Element>,
         receive: @escaping @MainActor @Sendable (Element) -> Int?, finish: @escaping @MainActor @Sendable () -> Void
@@ -30,7 +30,7 @@ final class DemandPump: Sendable {
         ])
     }
 
-    /// - Parameter count: the number of additional elements wanted; nil is all.
+    /// Requests `count` additional elements; nil for all.
     func request(_ count: Int?) { demand.add(count) }
 
     func cancel() {

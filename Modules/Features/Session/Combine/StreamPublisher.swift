@@ -4,8 +4,8 @@
     import MeshEngine
 
     extension SyncedSession {
-        /// Returns `updates()` as a publisher. Each subscriber has its own buffer, and gets a `snapshot` if it requests
-        /// less than what happens. Completes when the session closes or is released, and doesn't keep it alive.
+        /// Returns `updates()` as a publisher. Each subscriber has its own buffer, and gets a `snapshot` if it falls
+        /// behind. Completes when the session closes or is released, and doesn't keep it alive.
         public func updatesPublisher(bufferLimit: Int = 1024) -> StreamPublisher<SessionUpdate<State, Event>> {
             StreamPublisher { [weak self] in self?.updates(bufferLimit: bufferLimit) ?? .finished }
         }
@@ -19,8 +19,8 @@
     /// A publisher of any stream of a session: `StreamPublisher { session.alarms() }`.
     ///
     /// Each subscriber starts a stream of its own and gets as many elements as it requests, on the main actor. Other
-    /// elements wait in that stream's bounded buffer. Completes when a subscriber requests one more and the stream has
-    /// ended. Subscribe, request and cancel from any thread.
+    /// elements wait in that stream's bounded buffer. Completes when the stream has ended and the subscriber requests
+    /// one more. Subscribe, request and cancel from any thread.
     public struct StreamPublisher<Output: Sendable>: Publisher, Sendable {
         public typealias Failure = Never
 
@@ -40,7 +40,7 @@
 
     private final class StreamSubscription<S: Subscriber>: Subscription, Sendable
     where S.Input: Sendable, S.Failure == Never {
-        /// Makes a subscriber sendable, because Combine's subscribers aren't. It is called on the main actor only.
+        /// A sendable box: Combine's subscribers aren't sendable. This one gets elements on the main actor only.
         private struct Held: @unchecked Sendable {
             let subscriber: S
         }
@@ -51,7 +51,7 @@
         init(_ subscriber: S) { held = Locked(Held(subscriber: subscriber)) }
 
         func start(_ stream: @escaping @MainActor @Sendable () -> AsyncStream<S.Input>) {
-            // The subscriber holds its subscription, which holds the subscriber until it ends.
+            // Weak, because the subscriber keeps its subscription alive.
             pump.start(stream) { [weak self] element in
                 self?.subscriber.map { $0.receive(element).max } ?? 0
             } finish: { [weak self] in

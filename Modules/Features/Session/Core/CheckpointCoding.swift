@@ -2,7 +2,7 @@ import MeshEngine
 import MeshIdentity
 import MeshWire
 
-/// The opaque section of a snapshot: the codec's number, then a `SessionCheckpoint` encoded by that codec.
+/// Encodes a snapshot's opaque section: the codec's number, then a `SessionCheckpoint` in that codec.
 struct CheckpointCoding: Sendable {
     let codec: any PayloadCodec
 
@@ -10,7 +10,7 @@ struct CheckpointCoding: Sendable {
         [codec.id.number] + (try codec.encode(checkpoint))
     }
 
-    /// - Throws: the codec's errors; `SessionSyncError.payloadDecodingFailed` for an unknown codec.
+    /// Decodes a checkpoint. Throws the codec's errors; `SessionSyncError.payloadDecodingFailed` for an unknown codec.
     func checkpoint<State, Event>(
         _ type: SessionCheckpoint<State, Event>.Type = SessionCheckpoint<State, Event>.self, from bytes: [UInt8]
     ) throws -> SessionCheckpoint<State, Event> {

@@ -8,13 +8,13 @@ import MeshIdentity
 // 1. The sender announces the copy with a piece without bytes.
 // 2. The newcomer requests one range after another, up to a window of 256 KiB ahead of what it has.
 // 3. The sender answers with pieces of at most 32 KiB. The newcomer accepts them in order only (go-back-N).
-// 4. If nothing arrives in time, the newcomer requests the rest from its last byte. The wait doubles with each try.
+// 4. If nothing arrives in time, the newcomer requests again, from its last byte on. The wait doubles with each try.
 // 5. An empty range at the end tells the sender that the newcomer has everything.
 // Docs/Internals/Glossary.md defines the terms.
 
 /// A part of a copy that is too large for one message.
 ///
-/// A broken connection costs only the pieces in flight, and other messages travel in between.
+/// A broken connection costs only the pieces in flight, and other messages can leave between two pieces.
 struct CopyPiece: Hashable, Sendable, Codable {
     static let payloadType = "sessionmesh.copy"
     /// Maximum number of bytes of a piece.
@@ -29,7 +29,7 @@ struct CopyPiece: Hashable, Sendable, Codable {
     var bytes: [UInt8]
 }
 
-/// The next range of a copy that a newcomer lacks. An empty range at the end says that it has everything.
+/// A newcomer's request for the next range of a copy. An empty range at the end says that it has everything.
 struct CopyRequest: Hashable, Sendable, Codable {
     static let payloadType = "sessionmesh.copy.request"
     var receiver: String
@@ -53,7 +53,7 @@ enum CopyMessage: Hashable, Sendable {
     var byteCount: Int { if case .piece(let piece) = self { piece.bytes.count } else { 0 } }
 }
 
-/// The decoded content of a copy's pieces: a snapshot with a copy, without its state, which follows from the copy.
+/// The bytes of all pieces, decoded: a snapshot that contains a copy. Omits the state, which follows from the copy.
 struct CopyContent: Sendable, Codable {
     var metadata: SessionSyncMetadata
     var revision: UInt64
@@ -66,9 +66,9 @@ struct AdoptedCopy: Sendable {
     let revision: UInt64
 }
 
-/// The copy that is kept for a newcomer, one at a time.
+/// The copy that a session keeps for one newcomer at a time.
 struct OfferedCopy: Sendable {
-    /// The circumstances of a copy. It is useless for another incarnation of the newcomer, or once others have joined.
+    /// The conditions under which a copy is usable: by one incarnation of the newcomer, until others join.
     struct Terms: Equatable, Sendable {
         var group: SessionSource?
         var membership: SessionMembership

@@ -1,7 +1,7 @@
 import Foundation
 import MeshIdentity
 
-/// The delivery of own events by event ID, which stays when an event is issued again with another sequence.
+/// The delivery of own events, by event ID: an event that is issued again has another sequence, but the same ID.
 ///
 /// Keeps the newest `countMax`.
 struct DeliveryLedger {
@@ -10,15 +10,15 @@ struct DeliveryLedger {
         var stamp: HybridTimestamp
         var isSent = false
         var isConfirmed = false
-        /// The outcome at the final place.
+        /// True if the event was rejected at its final place.
         var isRejected = false
     }
 
     private var entries: [UUID: Entry] = [:]
-    /// The IDs, oldest first, and the index of the oldest.
+    /// The IDs, oldest first, from index `head` on.
     private var order: [UUID] = []
     private var head = 0
-    /// Events that left the state as it was when they were submitted.
+    /// Events that didn't change the state when they were submitted.
     private var unchanged: Set<UUID> = []
     /// The sequence up to which all own events are in the store.
     private var acceptedSequence: UInt64 = 0
@@ -59,7 +59,7 @@ struct DeliveryLedger {
         entries[id]?.isRejected = isRejected
     }
 
-    /// Forgets unchanged effects after late events have changed the order. Effects of confirmed events are final.
+    /// Forgets which unconfirmed events changed nothing: late events have changed the order. Confirmed ones are final.
     mutating func forgetUnchanged() {
         if !unchanged.isEmpty { unchanged = unchanged.filter { entries[$0]?.isConfirmed ?? false } }
     }

@@ -1,17 +1,17 @@
 import MeshEngine
 import MeshIdentity
 
-/// The group's members, the reasons for which some may leave, and the members that have left.
+/// The group's members, the reasons why some may leave, and the departures.
 struct MembershipLedger {
     private(set) var group: SessionSource?
     private(set) var members: [SessionSource] = []
-    /// Members that announced that they leave.
+    /// Members that have announced their departure.
     private(set) var leaving: Set<SessionSource> = []
     /// Members that a user has decided to remove, and the peer ID of that user's device.
     private(set) var removers: [SessionSource: String] = [:]
     /// Peers that this device hasn't heard for too long, and members that the user has revoked.
     var suspected: Set<String> = []
-    /// Peers that the user has revoked as lost, and the view in which this device last removed them.
+    /// Peers that the user has revoked as lost, and the last view in which this device tried to remove them.
     var revoked: Set<String> = []
     var revokedInView: UInt64?
     /// The newest departures, in the order in which this device learned of them.
@@ -37,7 +37,7 @@ struct MembershipLedger {
         departureCount += 1
     }
 
-    /// Installs a new membership. User decisions of the view before no longer apply.
+    /// Installs a new membership. Users' decisions in the previous view no longer apply.
     mutating func install(_ members: [SessionSource], of group: SessionSource?) {
         (self.members, self.group) = (members, group)
         leaving.formIntersection(members)
@@ -46,7 +46,7 @@ struct MembershipLedger {
 }
 
 extension SessionCore {
-    /// Compares the group with the one before, and records members that are no longer in it. Complexity: O(members).
+    /// Records the members that have left the group since the last call. Complexity: O(members).
     mutating func recordDepartures() {
         let members = engine.membership.open.map(\.source)
         guard members != membershipLedger.members || engine.group != membershipLedger.group else { return }
@@ -58,7 +58,7 @@ extension SessionCore {
                 SessionDeparture(
                     source: source, reason: departureReason(of: source, members), moment: moment.now,
                     viewNumber: engine.view))
-            // A removed peer may still show values, and is no longer heard when it hides them.
+            // A removed peer may still show values. Its message that hides them would be ignored.
             if !engine.hears(source.peerID) { forgetEphemerals(of: source.peerID) }
         }
         membershipLedger.install(members, of: engine.group)

@@ -1,15 +1,17 @@
-/// Admission of high-rate events to a log that isn't being emptied. An eighth of the log is left to other events. Of
-/// the rest, samples fill half at their own rate. After that, with a share `s` left, one of `(1 / 2s)²` samples is
-/// accepted. So the kept samples cover any length of time, ever more coarsely. At a sample a second and space for
-/// 3,584, that is one in 9 after an hour, and one in 630 after half a day.
+/// The rule by which a log accepts high-rate events (samples) while no peer confirms any. An eighth of the log is
+/// reserved for other events. Half of the rest takes every sample. After that, with a share `s` of the rest left, one
+/// of `(1 / 2s)²` samples is accepted. So the kept samples cover any length of time, ever more coarsely. At a sample a
+/// second and space for 3,584, that is one in 4 after an hour, and one in 540 after half a day.
 struct SampleThinning {
     /// Number of samples that aren't confirmed.
     var count = 0
-    /// Number of samples that have come since the last accepted one.
+    /// Number of samples since the last accepted one.
     private var skippedCount = 0
 
     static let share = 7.0 / 8
 
+    /// Returns true if the log accepts another sample.
+    ///
     /// - Parameters:
     ///   - capacity: maximum number of own events.
     ///   - byteFill: the used share of the log's bytes: 1 is full.

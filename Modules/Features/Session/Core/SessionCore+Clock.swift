@@ -1,7 +1,7 @@
 import Foundation
 import MeshEngine
 
-/// The choice of the session's clock. `ClockOffsetEstimate` has the measurement of other clocks.
+/// The choice of the session's clock. `ClockOffsetEstimate` measures other clocks.
 extension SessionCore {
     /// The member with the lowest peer ID.
     var clockOwner: String {
@@ -12,13 +12,13 @@ extension SessionCore {
     /// Returns the moment from which the session's clock is known to run steadily; nil if unknown.
     func clockSteadySince(_ offset: ClockOffsetEstimate?, isLocal: Bool) -> Date? {
         guard !engine.isProvisional, isLocal || offset != nil else { return nil }
-        // Before there is a group, another device's taps may carry moments of a clock that isn't measured yet.
+        // Before there is a group, other devices' events may carry moments of a clock that isn't measured yet.
         let knowsOnlyItself = heard.isEmpty && engine.held.entries.allSatisfy { $0.source.peerID == engine.localPeerID }
         guard engine.isSealed || knowsOnlyItself else { return nil }
         return [isLocal ? steadySince : offset?.steadySince, ownerChange?.at].compactMap { $0 }.max()
     }
 
-    /// Notes a change of the clock's owner. Moments by the earlier owner's clock don't fit the next one's.
+    /// Notes a change of the clock's owner. Moments by the two owners' clocks can't be compared.
     mutating func noteClockOwner() {
         guard engine.isSealed else { return }
         let (owner, last) = (clockOwner, ownerChange?.owner)

@@ -23,12 +23,12 @@ struct ComparisonSchedule {
     private var dueAt: Date?
     private var pause = Duration.zero
 
-    /// The reciprocal of the budget: a digest is followed by this many times its CPU time.
+    /// The reciprocal of the budget: the pause after a digest is this many times as long as the digest took.
     private static let pauseFactor = 60_000
     /// Maximum stride.
     private static let strideMax = UInt64(1) << 40
 
-    /// - Returns: true if the milestone at `position` gets a digest.
+    /// Returns true if the milestone at `position` gets a digest.
     mutating func accepts(_ position: UInt64, at moment: Date) -> Bool {
         seen = position
         guard let dueAt else { return true }
@@ -42,7 +42,7 @@ struct ComparisonSchedule {
         return true
     }
 
-    /// - Parameter cost: CPU time of the digest.
+    /// Ends a digest that took `cost`, and plans the pause after it.
     mutating func note(_ cost: Duration, at moment: Date) {
         isUnderWay = false
         pause = cost * Self.pauseFactor
@@ -63,9 +63,8 @@ extension SessionCore {
         directives.milestone = milestone
     }
 
-    /// - Parameters:
-    ///   - digest: nil if the state's encoding isn't the same each time.
-    ///   - cost: CPU time of the digest.
+    /// Ends a digest that took `cost`, and gives it to the engine. The digest is nil if the state's encoding isn't the
+    /// same each time.
     mutating func finishDigest(_ digest: UInt64?, of milestone: SessionMilestone<State>, cost: Duration) {
         comparisons.note(cost, at: moment.now)
         checkStateCoding()

@@ -5,11 +5,11 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-/// Copies that are too large for one message; `CopyTraffic` has the steps.
+/// Sending and receiving copies that are too large for one message; `CopyTraffic` has the steps.
 extension SessionCore {
     // MARK: - Sending
 
-    /// Announces the kept copy again. A newcomer asks for one with every exchange until it has adopted one.
+    /// Announces the kept copy again. A newcomer asks for a copy with every exchange until it has adopted one.
     /// - Returns: false if no copy is kept for that peer on these terms.
     mutating func reannounceOffer(on terms: OfferedCopy.Terms, to peerID: String) -> Bool {
         guard let offered = offeredCopy, offered.receiver == peerID, offered.terms == terms else { return false }
@@ -17,7 +17,7 @@ extension SessionCore {
         return true
     }
 
-    /// - Parameter bytes: the encoded checkpoint, as a snapshot contains it.
+    /// Offers a copy in pieces. `bytes` is the encoded checkpoint, as a snapshot contains it.
     /// - Throws: `SessionSyncError.payloadTooLarge` if the copy exceeds `copyBytesMax`; the codec's errors.
     mutating func offer(
         _ bytes: [UInt8], on terms: OfferedCopy.Terms, _ metadata: SessionSyncMetadata, to peerID: String
@@ -43,7 +43,7 @@ extension SessionCore {
             offeredCopy = nil
             return
         }
-        // The newcomer requests unsent pieces again.
+        // Drop the request: the newcomer repeats it.
         guard outgoing.copyMessages.reduce(0, { $0 + $1.byteCount }) < ArrivingCopy.windowBytes else { return }
         for piece in offered.pieces(request, pieceBytes: pieceBytes) { enqueue(.piece(piece)) }
     }
@@ -58,7 +58,7 @@ extension SessionCore {
         else { throw SessionSyncError.outOfRange(field: "copy") }
         let isOtherCopy = arrivingCopy?.id != piece.copy
         if arrivingCopy == nil || isOtherCopy || arrivingCopy?.sender != peerID {
-            // A new copy of this sender replaces this one at once, another sender's only if this one has stalled.
+            // A new copy from the same sender replaces the arriving one at once, another's only if that has stalled.
             if let arriving = arrivingCopy, arriving.sender != peerID, !hasStalled(arriving) { return }
             arrivingCopy = ArrivingCopy(
                 piece, from: peerID, size: Int(piece.size), retryAfter: configuration.exchangeInterval * 2,
@@ -78,7 +78,7 @@ extension SessionCore {
         return (whole, try checkpoints.checkpoint(from: whole.checkpoint))
     }
 
-    /// Adopts a complete copy. Complexity: O(copy), which has no size limit here.
+    /// Adopts a complete copy. Complexity: O(bytes of the copy), at most `copyBytesMax`.
     mutating func adopt(_ arrived: ArrivingCopy) {
         guard isRunning, arrivingCopy?.id == arrived.id else { return }
         forgetArrivingCopy()
@@ -140,7 +140,7 @@ extension SessionCore {
         }
     }
 
-    /// Wraps a message that isn't an event.
+    /// Wraps a payload that isn't an event in an envelope.
     func envelope<Payload: Codable & Sendable>(
         of payload: Payload, as payloadType: String
     ) throws -> AnySessionSyncEnvelope {

@@ -13,7 +13,7 @@ struct EffectQueue<Event: Codable & Sendable> {
 
     /// A slice, because it drops its first elements without moving the rest.
     private(set) var due: ArraySlice<Item> = []
-    /// The newest event IDs whose effects ran. If an event is confirmed again under another source, its effect has run.
+    /// The newest event IDs whose effects ran, so that an event confirmed again under another source doesn't run twice.
     private var done: Set<UUID> = []
     private var doneOrder: ArraySlice<UUID> = []
 
@@ -42,7 +42,7 @@ struct EffectQueue<Event: Codable & Sendable> {
 
 /// Side effects: confirm, write, run, mark. When an effect runs, the store already has its event as confirmed.
 extension SessionCore {
-    /// Queues effects that weren't marked when the process ended. They come from the store.
+    /// Queues stored effects that weren't marked as run when the process ended.
     mutating func queueEffectsDue() {
         guard configuration.onConfirmed != nil else { return }
         for event in engine.sideEffectsDue { effects.append(event) }
@@ -53,7 +53,7 @@ extension SessionCore {
         if effects.next != nil { directives.runsEffects = true }
     }
 
-    /// Returns the next event whose effect hasn't run. Marks events on the way whose effect ran under another source.
+    /// Returns the next event whose effect hasn't run. Skips and marks events whose effect ran under another source.
     mutating func nextEffect() -> SessionConfirmedEvent<Event>? {
         while let item = effects.next {
             guard effects.hasRun(item) else { return item.event }

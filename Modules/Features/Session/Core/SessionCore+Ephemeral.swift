@@ -21,13 +21,12 @@ enum EphemeralLimits {
     static let messageBytesMax = 16 << 10
 }
 
-/// The schedule on which values are sent again, in case they were lost. The interval of each value doubles.
+/// The schedule on which values are sent again, in case they were lost. The interval of each value doubles each time.
 struct EphemeralRepeats {
     private var entries: [String: (sentAt: Date, interval: TimeInterval)] = [:]
 
-    /// - Parameters:
-    ///   - first: seconds until a new value is sent again.
-    ///   - most: maximum seconds between two repeats.
+    /// Notes that values were sent. A new value is due again after `first` seconds. Later intervals last at most `most`
+    /// seconds.
     mutating func send(
         _ names: Set<String>, new: Set<String>, at moment: Date, after first: TimeInterval, most: TimeInterval
     ) {
@@ -70,7 +69,7 @@ extension SessionCore {
         sendEphemerals([name])
     }
 
-    /// Hides all values before this device goes, without waiting for `ephemeralInterval`.
+    /// Hides all values before the session closes, without waiting for `ephemeralInterval`.
     mutating func hideAll(at moment: Date) {
         ephemeralsSentAt = nil
         for sample in ephemerals.samples(of: engine.localPeerID) { hide(sample.key, at: moment) }
@@ -129,7 +128,7 @@ extension SessionCore {
         return wait > .milliseconds(1) ? wait : nil
     }
 
-    /// - Returns: the messages that may leave with this round; other values stay queued.
+    /// Returns the messages that may leave with this round. Other values stay queued.
     mutating func takeEphemeralMessages(_ new: Set<String>, _ repeated: Set<String>) -> [EphemeralMessage] {
         let names = new.union(repeated)
         guard !names.isEmpty else { return [] }
@@ -160,7 +159,7 @@ extension SessionCore {
         ephemeralHeardAt[peerID] = nil
         guard ephemerals.forget(peerID) else { return }
         directives.showsEphemerals = true
-        // A late message of the peer may bring its values back. The next exchange forgets them again.
+        // A late message from the peer may bring its values back. The next exchange forgets them again.
         scheduleExchange(.regular)
     }
 
@@ -180,7 +179,7 @@ extension SessionCore {
         return messages
     }
 
-    /// - Throws: `SessionSyncError.outOfRange` for values that no honest peer sends; nothing changes then.
+    /// Receives shown values. Throws `SessionSyncError.outOfRange`, and changes nothing, if no honest peer sends them.
     mutating func receiveEphemerals(
         _ erased: AnySessionSyncEnvelope,
         _ read: (AnySessionSyncEnvelope) throws -> [EphemeralLane<[UInt8]>.Sample]

@@ -5,21 +5,21 @@ import MeshIdentity
 import MeshSeries
 import MeshTransport
 
-// Pacing of controls (Convergence.md, rule 2: every control carries a promise; rules 19 and 20: who counts as absent).
+// Pacing of controls (Convergence.md, rule 2: every control carries a promise; rules 19 and 20: which peer is absent).
 //
 // - pace: how soon the next control leaves, as a multiple of the exchange interval: 1/5 to 300.
-// - quiescent: the members in reach hold and have confirmed the same, so there is nothing to report.
+// - quiescent: the members in reach hold and have confirmed the same events, so there is nothing to report.
 // - announced silence: the time until a sender speaks again, stated in each control. Absence is measured from its end.
-// - repeat: a control with the same facts as the last one. After 20 repeats the interval doubles, up to 10 intervals.
+// - repeat: a control with the same facts as the last one. After 20 repeats the delay doubles, up to 10 intervals.
 //   A peer that becomes reachable resets the count.
 // Docs/Internals/Glossary.md defines the terms.
 
 /// The schedule of the next control.
 struct ExchangeSchedule {
     enum Pace: Int, Comparable {
-        /// The members in reach hold the same, and measure this device's absence by the silence that it announces.
+        /// The members in reach hold the same events, and all of them announce how long they are silent.
         case quiescent
-        /// The members in reach hold the same, and one of them has a version that announces no silence.
+        /// The members in reach hold the same events, and one of them has a version that announces no silence.
         case idle
         /// There are samples to report.
         case samples
@@ -88,7 +88,7 @@ struct ExchangeSchedule {
 /// The last report of a peer.
 struct HeardPeer {
     var at: Date
-    /// Start of the present period without a long silence.
+    /// Start of the present period in which the peer was never silent for too long.
     var since: Date
     /// The incarnation that was heard last.
     var incarnation: UInt32?
@@ -117,7 +117,7 @@ struct HeardPeer {
 
     /// Maximum number of peers that are remembered.
     static var countMax: Int { 256 }
-    /// Maximum number of bytes of peer IDs in `held`. 1,025 sources with IDs of 64 bytes have half of it.
+    /// Maximum number of bytes of peer IDs in `held`. 1,025 sources with IDs of 64 bytes need half of it.
     static var heldBytesMax: Int { 128 << 10 }
 
     init(at moment: Date) { (at, since) = (moment, moment) }
@@ -164,11 +164,11 @@ extension SessionCore {
         scheduleExchange(.acknowledging)
     }
 
-    /// Schedules the next exchange at that pace, unless an earlier one is scheduled.
+    /// Schedules the next exchange at that pace, unless one at that or a faster pace is scheduled.
     mutating func scheduleExchange(_ pace: ExchangeSchedule.Pace) {
         guard isRunning, exchange.scheduled.map({ $0 < pace }) ?? true else { return }
         exchange.scheduled = pace
-        // No back-off near peers that aren't members: engines forget silent peers while one joins, or is decided on.
+        // No back-off near nonmembers: while a device joins, or its admission is decided, engines forget silent peers.
         var interval = exchange.interval(
             pace, configuration.exchangeInterval, samples: configuration.seriesInterval,
             backsOff: engine.isSealed && nonmemberPeerIDs.isDisjoint(with: reachablePeerIDs))
@@ -227,7 +227,7 @@ extension SessionCore {
         series.forgetKnowledge(of: change.peer?.id)
         sendAllEphemerals()
         if let staleSnapshot {
-            // A live peer now vouches for it.
+            // A peer is in reach, so the snapshot no longer counts as too old.
             self.staleSnapshot = nil
             receive(staleSnapshot)
         }
@@ -244,7 +244,7 @@ extension SessionCore {
 
     // MARK: - Status
 
-    /// True if the last events of a peer are missing. No later event shows that gap, but the peer's promise does.
+    /// True if the last events of a peer are missing. No later event reveals that gap, but the peer's promise does.
     var isLagging: Bool {
         heard.contains { $0.value.lostThrough > 0 && $0.value.lostThrough > heldSequence(of: $0.key) }
     }
@@ -277,7 +277,7 @@ extension SessionCore {
         let members = engine.membership.open.map(\.source)
         let others = members.filter { $0 != engine.source }
         let present = others.filter { !reportsReachability || reachablePeerIDs.contains($0.peerID) }
-        // The group waits for an absent member, or suspects it in time.
+        // Events may stay unconfirmed while a member is absent: the group waits for it, or suspects it in time.
         guard engine.unconfirmedCount == 0 || present.count < others.count else { return false }
         return present.allSatisfy { member in
             guard let heard = heard[member.peerID], heard.position == engine.chain.position else { return false }
@@ -285,7 +285,7 @@ extension SessionCore {
         }
     }
 
-    /// True if a reachable member lacks own events or samples, or doesn't know of the session's end.
+    /// True if a reachable member lacks this device's events or samples, or doesn't know of the session's end.
     var hasReachableMemberBehind: Bool {
         acknowledgedByReachableMembers.contains { $0 < engine.held[engine.source] }
             || engine.hasEnded && reachableMembers.contains { !engine.knowsEnd($0) }

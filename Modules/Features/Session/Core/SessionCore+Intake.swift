@@ -5,7 +5,7 @@ import MeshIdentity
 import MeshSeries
 import MeshTransport
 
-/// Messages from peers: events, controls and the rest.
+/// Receiving messages from peers: events, controls and the rest.
 extension SessionCore {
     /// Receives a batch in one turn, so that the state is shown once and one round handles all results.
     mutating func receive(_ batch: [AnySessionSyncEnvelope]) {
@@ -75,13 +75,13 @@ extension SessionCore {
         publishArrivals(atMost: Self.arrivalsAtOnce)
     }
 
-    /// Leaves the rest of the late events to later turns.
+    /// Leaves late events that aren't reduced yet to later turns.
     private mutating func scheduleCatchUp() {
         let since = behindSince ?? moment.now
         behindSince = since
         // A member that keeps sending late events must not freeze the screen.
         if abs(moment.now.timeIntervalSince(since)) > Self.behindMax { return catchUp() }
-        // While more of a peer's events are coming, what is reduced now may have to be reduced again.
+        // While more late events are on their way, events reduced now may have to be reduced again.
         directives.catchUpIn = engine.missing.isEmpty && !isLagging ? .zero : Self.gatheringTime
     }
 
@@ -89,7 +89,7 @@ extension SessionCore {
     /// Maximum time that the state stays behind, in seconds.
     private static var behindMax: TimeInterval { 5 }
 
-    /// Publishes as many events as a reader's buffer holds. Later turns publish the rest.
+    /// Publishes at most `count` events, so that a reader's buffer holds them. Later turns publish the rest.
     mutating func publishArrivals(atMost count: Int) {
         if directives.remoteEvents.isEmpty, arrivals.count <= count {
             directives.remoteEvents = arrivals
@@ -107,7 +107,7 @@ extension SessionCore {
     /// True if `catchUp` has work.
     var isCatchingUp: Bool { engine.isBehind || !arrivals.isEmpty }
 
-    /// Reduces late events, at most that many, and shows the result once all are reduced.
+    /// Reduces at most `count` late events, and shows the result once all are reduced.
     mutating func catchUp(atMost count: Int = .max) {
         guard engine.isBehind else { return publishArrivals(atMost: Self.arrivalsAtOnce) }
         engine.catchUp(atMost: count)
@@ -121,7 +121,7 @@ extension SessionCore {
 
     private mutating func receive(events: ArraySlice<AnySessionSyncEnvelope>) {
         let results = hotPath.receive(&engine, events) { [checkpoints] erased, engine in
-            // Keep events of a type that this version doesn't know unread.
+            // This version doesn't know the event's type, so keep the event undecoded.
             let payload = try erased.encodedPayload(with: checkpoints.codec)
             let number = payload.codec.id.number
             return EventResult(try engine.receiveOpaque(erased.metadata, bytes: payload.bytes, codec: number))
@@ -227,8 +227,8 @@ extension SessionCore {
         announceApplied()
     }
 
-    /// Notes peers that aren't members. Groups of one session find each other by controls, and newcomers find their
-    /// group, so a session doesn't fall silent near such a peer.
+    /// Notes peers that aren't members. The session doesn't fall silent near them, because groups of one session find
+    /// each other by controls, and newcomers find their group.
     private mutating func noteIfNonmember(_ peerID: String) {
         if isOpenMember(peerID) {
             nonmemberPeerIDs.remove(peerID)

@@ -13,7 +13,7 @@ import MeshIdentity
 
 /// Presence, joining and removal of members.
 extension SessionCore {
-    /// Reports members to the engine that this device hasn't heard for too long, or that the user has revoked as lost.
+    /// Tells the engine which members this device hasn't heard for too long, or the user has revoked as lost.
     mutating func suspectAbsentMembers() {
         membershipLedger.suspected = absentMembers().union(membershipLedger.revoked.intersection(otherMembers))
         engine.suspect(membershipLedger.suspected)
@@ -21,7 +21,7 @@ extension SessionCore {
 
     private mutating func absentMembers() -> Set<String> {
         guard let lease else { return [] }
-        // A device that was suspended has heard no member.
+        // A suspended device hears no member, so silence counts from its return.
         if abs(moment.now.timeIntervalSince(lastExchangeAt)) > silenceMaximum.seconds + lease / 2 {
             listeningSince = moment.now
         }
@@ -55,13 +55,13 @@ extension SessionCore {
         configuration.memberTimeout.map { max($0.seconds, 30 * configuration.exchangeInterval.seconds) }
     }
 
-    /// Passes on the link's statement about a peer before the engine evaluates what the peer says about groups.
+    /// Tells the engine whether the link reports a peer as the user's own device. Must precede the peer's message.
     mutating func updateOwnership(of peerID: String) {
         guard configuration.admits == .paired else { return }
         engine.setPeer(peerID, isOwnDevice: isOwn(peerID))
     }
 
-    /// Asks the link again about the user's own devices, because the user may have unpaired one since it spoke.
+    /// Asks the link again about the user's own devices, because the user may have unpaired one meanwhile.
     mutating func updateOwnPeers() {
         for peerID in engine.ownPeerIDs { updateOwnership(of: peerID) }
     }
@@ -76,8 +76,8 @@ extension SessionCore {
     }
 
     /// Removes revoked members. They count as absent (`suspectAbsentMembers`), so a majority removes them as soon as no
-    /// other member hears them. If the others are no majority, the user's decision replaces it. That happens once per
-    /// view, because it would hold up a group in which another member still hears the peer.
+    /// other member hears them. If the others are no majority, the user's decision takes its place. That happens at
+    /// most once per view, because it holds up a group in which another member still hears the peer.
     mutating func removeRevokedMembers() {
         guard !membershipLedger.revoked.isEmpty, engine.group != nil, membershipLedger.revokedInView != engine.view
         else { return }

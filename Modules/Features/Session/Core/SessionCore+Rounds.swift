@@ -11,7 +11,7 @@ import MeshTransport
 // put back, and nothing of it was visible outside.
 // Docs/Internals/Glossary.md defines the terms.
 
-/// The work that waits for the next round. Only the newest of everything but events is kept.
+/// The work that waits for the next round, which adds the newest state and the newest shown values.
 struct OutgoingQueue {
     /// Own events in order, with the bytes that the store gets too.
     var events: [AnySessionSyncEnvelope] = []
@@ -73,14 +73,14 @@ struct OutgoingRound<State: Codable & Sendable, Event: Codable & Sendable> {
     var seriesMessages: [SeriesMessage]
 }
 
-/// Rounds; the opening of this file has the steps.
+/// Taking, finishing and putting back rounds; the top of this file has the steps.
 extension SessionCore {
     /// True if taking the round costs as much as listing the whole log.
     var isRoundLarge: Bool {
         engine.logCount > 1024 && (engine.directivesHaveEverything || unsaved.changes != nil)
     }
 
-    /// Takes everything that waits. The engine doesn't change between the directives, the snapshot and the batch.
+    /// Takes everything that waits. Directives, snapshot and batch show the engine at one moment.
     /// - Returns: nil if there is nothing to do.
     mutating func takeRound() -> OutgoingRound<State, Event>? {
         guard isRunning, outgoing.needsRound else { return nil }
@@ -144,7 +144,7 @@ extension SessionCore {
         if leavesStore { leaveStore() } else { scheduleExchange(.regular) }
     }
 
-    /// Continues in memory under a new incarnation, because the store has an older session under the present one.
+    /// Continues in memory under a new incarnation: the store keeps an older state of the present one.
     mutating func leaveStore() {
         archive = nil
         unsaved.changes = nil
@@ -183,8 +183,8 @@ extension SessionCore {
     /// Returns true if that peer may get this session's messages.
     func isInAudience(_ peer: SessionPeer) -> Bool { configuration.audience == .everyPeer || engine.hears(peer.id) }
 
-    /// Returns the receivers of messages for all. `[nil]` stands for every peer: used before the group is sealed, and
-    /// if all connected peers may get the messages.
+    /// Returns the receivers of messages for all. `[nil]` stands for every peer: used for `audience == .everyPeer`,
+    /// before the group is sealed, and if all connected peers are members and the message isn't kept for others.
     /// - Parameter isKept: true if the transport keeps the message for peers that it doesn't know yet.
     func audience(of known: [SessionPeer], isKept: Bool) -> [SessionPeer?] {
         guard configuration.audience == .members, engine.isSealed else { return [nil] }

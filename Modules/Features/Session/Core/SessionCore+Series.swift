@@ -17,22 +17,22 @@ import MeshTransport
 
 /// The last times at which series were reported, and the state of answers and retries.
 struct SeriesSchedule {
-    /// Last times of reporting all series, of reporting any, and of pushing samples.
+    /// The last times of reporting all series, of reporting any, and of pushing samples.
     var lastFullReportAt = Date.distantPast
     var lastReportAt = Date.distantPast
     var lastPushAt = Date.distantPast
-    /// Arrival times of samples that aren't acknowledged yet: the first and the last.
+    /// The arrival times of the first and the last sample that this device hasn't acknowledged.
     var unacknowledgedArrivals: (since: Date, at: Date)?
     /// Number of reports in a row without an acknowledgement.
     var retryCount = 0
 
-    /// Intervals from a sample's arrival to its acknowledgement: counted from the last sample, early enough that its
-    /// recorder doesn't repeat it, and at most from the first.
+    /// Number of intervals until samples are acknowledged: `after` the last one's arrival, so that its recorder doesn't
+    /// repeat it, but at `most` after the first one's.
     static var answerIntervals: (after: Double, most: Double) { (1.25, 24) }
-    /// Intervals after which series are reported again to a peer that lacks samples. They double.
+    /// Number of intervals until series are reported again to a peer that lacks samples. Doubles with each retry.
     var retryIntervals: Double { 1.5 * Double(1 << min(retryCount, 5)) }
 
-    /// Number of new samples that are sent at once, no matter how recent the last message is.
+    /// Number of new samples at which they are sent at once, no matter how recent the last message is.
     static var pushedMax: UInt64 { 64 }
     /// Maximum number of bytes in a message, unless the transport takes less.
     static var messageBytesMax: Int { 32 << 10 }
@@ -50,7 +50,7 @@ extension SessionCore {
             byteCountMax: configuration.seriesBytesMax, makeIncarnation: configuration.randomSeed)
     }
 
-    /// - Returns: true if `beginWritingSamples` is to be called.
+    /// Records a sample. Returns true if the caller must call `beginWritingSamples`.
     mutating func record<Sample>(_ sample: Sample, in samples: Series<Sample>, at time: Int64) throws -> Bool {
         guard !engine.hasEnded else { throw SessionSyncError.sessionEnded }
         try series.record(sample, in: samples, at: time)
@@ -75,7 +75,7 @@ extension SessionCore {
         scheduleSeries()
     }
 
-    /// Reports holdings with an exchange, and sends samples from time to time.
+    /// Reports holdings with an exchange, and sends samples that are due.
     /// - Parameter isClosing: sends everything that a peer lacks, because no more will come.
     mutating func reportSeries(isClosing: Bool = false) {
         guard !isAlone else { return }
@@ -86,7 +86,7 @@ extension SessionCore {
         reportSeries(scope, atOnce: isClosing, answers: true)
     }
 
-    /// Reports between exchanges without a control.
+    /// Reports due holdings between exchanges, without a control.
     mutating func reportDueSeries() {
         guard isRunning, !isAlone else { return }
         let isRetry = seriesRetry.map { $0 <= moment.now } ?? false
@@ -97,7 +97,7 @@ extension SessionCore {
         }
     }
 
-    /// Adds news that is due within a second to a round that shows values, because that round wakes the radio anyway.
+    /// Adds news due within an exchange interval to a round that shows values, which wakes the radio anyway.
     mutating func addDueSeries(to round: inout OutgoingQueue) {
         guard let due = seriesDue, due <= moment.now + 2 * seriesLeeway else { return }
         reportSeries(.unannounced, atOnce: true)
@@ -107,9 +107,8 @@ extension SessionCore {
 
     private var seriesLeeway: TimeInterval { configuration.exchangeInterval.seconds / 2 }
 
-    /// - Parameters:
-    ///   - atOnce: true to send new samples before they are due.
-    ///   - answers: true to acknowledge samples before that is due.
+    /// Reports the series in a scope. `atOnce` sends new samples before they are due. `answers` acknowledges samples
+    /// before that is due.
     private mutating func reportSeries(
         _ scope: SeriesReplica.AnnouncementScope, atOnce: Bool = false, answers: Bool = false
     ) {
@@ -137,13 +136,13 @@ extension SessionCore {
         directives.seriesIn = .seconds(max(0, due.timeIntervalSince(moment.now)))
     }
 
-    /// The time at which news is to be reported; nil if there is none.
+    /// The time at which news must be reported; nil if there is none.
     private var seriesDue: Date? {
         let interval = configuration.seriesInterval.seconds
         var dates: [Date] = []
         if series.unsentCount > 0 {
             let isMuch = series.unsentCount >= SeriesSchedule.pushedMax
-            // Wait for the next shown value.
+            // Wait for the next shown value, to leave with it.
             let isShowing = ephemeralsSentAt.map { moment.now < $0 + 4 * seriesLeeway } ?? false
             let due = seriesSchedule.lastPushAt + interval + (isShowing ? seriesLeeway : 0)
             dates.append(isMuch ? moment.now : max(moment.now, due))
@@ -152,7 +151,7 @@ extension SessionCore {
         return dates.min()
     }
 
-    /// The time at which recorders are to get an acknowledgement; nil if they have it.
+    /// The time at which recorders must get an acknowledgement; nil if they have it.
     private var answersDue: Date? {
         // Peers may ask often, but one report per exchange interval answers all of them.
         if series.owesRepeatedAcknowledgement {
@@ -175,7 +174,7 @@ extension SessionCore {
         return true
     }
 
-    /// Peers that can answer.
+    /// Peers that can answer: in reach, heard before, and accepted by the engine.
     var seriesPeers: Set<String> {
         (reportsReachability ? reachablePeerIDs : Set(heard.keys)).filter { heard[$0] != nil && engine.hears($0) }
     }
@@ -183,7 +182,7 @@ extension SessionCore {
     /// Maximum number of bytes of samples in one message.
     var seriesMessageBytes: Int { min(SeriesSchedule.messageBytesMax, pieceBytes) }
 
-    /// - Throws: `WireError` for a message that no honest peer sends.
+    /// Receives a message about series. Throws `WireError` for one that no honest peer sends.
     mutating func receiveSeries(
         _ erased: AnySessionSyncEnvelope, _ read: (AnySessionSyncEnvelope, SeriesReplica) throws -> SeriesMessage
     ) throws {
@@ -198,7 +197,7 @@ extension SessionCore {
             directives.showsSeries = true
             seriesSchedule.retryCount = 0
             scheduleSeries()
-            // With the next exchange, lost samples are requested again.
+            // The next exchange requests lost samples again.
             if series.isFetching { scheduleExchange(.regular) }
             wake()
         }

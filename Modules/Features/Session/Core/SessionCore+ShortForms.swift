@@ -4,7 +4,7 @@ import MeshIdentity
 import MeshSeries
 import MeshTransport
 
-/// The wire form of outgoing messages: `ShortForm` if all receivers read it.
+/// The encoding of outgoing messages: as `ShortForm` if all receivers read it.
 extension SessionCore {
     /// Encodes a control in the shortest form that the receiver reads; nil means every peer.
     func encoded(_ control: SessionSyncEnvelope<SessionControl>, for peerID: String?) throws -> AnySessionSyncEnvelope {
@@ -19,7 +19,7 @@ extension SessionCore {
         return try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: payload))
     }
 
-    /// Returns true if that peer reads `ShortForm`; for nil, if all peers do that the transport knows.
+    /// Returns true if that peer reads `ShortForm`; for nil, if every peer that the transport knows does.
     private func readsShortForms(_ peerID: String?) -> Bool {
         guard configuration.usesShortForms else { return false }
         let peerIDs = peerID.map { [$0] } ?? moment.knownPeers.map(\.id)

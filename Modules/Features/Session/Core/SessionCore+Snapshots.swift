@@ -4,11 +4,11 @@ import MeshEngine
 import MeshIdentity
 import MeshTransport
 
-/// Peers' states and copies, and the requests and answers about them.
+/// Receiving peers' states and copies, answering requests for them, and requesting them.
 extension SessionCore {
     mutating func receive(_ erased: AnySessionSyncSnapshot) {
         guard isRunning, isMine(erased.metadata), erased.metadata.sourcePeerID != engine.localPeerID else { return }
-        // Waiting events would otherwise mix with the news about a shown state or a copy.
+        // Otherwise waiting events would mix with the news about a shown state or a copy.
         if !engine.isSealed { catchUp() }
         do {
             guard !isStale(erased) else {
@@ -25,21 +25,21 @@ extension SessionCore {
         wake()
     }
 
-    /// - Returns: true if this session adopted the copy.
+    /// Returns true if this session adopted the copy.
     private mutating func adopt(_ bytes: [UInt8]?, with snapshot: SessionSyncSnapshot<State>) throws -> Bool {
         guard let bytes else { return false }
         let checkpoint: SessionCheckpoint<State, Event>
         do {
             checkpoint = try checkpoints.checkpoint(from: bytes)
         } catch {
-            // The state next to it can still be read.
+            // The snapshot's state may still be readable.
             statistics.rejected += 1
             return false
         }
         return try adopt(checkpoint, from: snapshot.metadata, revision: snapshot.revision)
     }
 
-    /// - Returns: true if this session adopted the copy.
+    /// Returns true if this session adopted the copy.
     mutating func adopt(
         _ checkpoint: SessionCheckpoint<State, Event>, from metadata: SessionSyncMetadata, revision: UInt64
     ) throws -> Bool {
@@ -99,7 +99,7 @@ extension SessionCore {
         if !engine.isSealed { requestSnapshot() }
     }
 
-    /// Returns true if a retained snapshot is too old. Only if no peer is reachable: a workout may pause for an hour.
+    /// Returns true if a retained snapshot is too old. Never while a peer is in reach: a workout may pause for an hour.
     private func isStale(_ snapshot: AnySessionSyncSnapshot) -> Bool {
         guard isRetained(snapshot), reachablePeerIDs.isEmpty else { return false }
         let measured = engine.clockOffset(of: snapshot.metadata.sourcePeerID)?.offsetSeconds
@@ -141,7 +141,7 @@ extension SessionCore {
     }
 
     /// Sends the state after an own event. Members that hear the events need it only for their next launch. So while
-    /// all of them are in reach, it leaves at most every five exchange intervals.
+    /// all of them are in reach, it is sent at most once in five exchange intervals.
     mutating func publishState() {
         let interval = 5 * configuration.exchangeInterval.seconds
         guard let lastPublished, allReceiversGetEvents else { return publishSnapshot() }
@@ -156,7 +156,7 @@ extension SessionCore {
         if isStatePending { publishSnapshot() }
     }
 
-    /// True if every peer that gets the state is a member in reach that has been heard.
+    /// True if each receiver of the state is a member in reach that has been heard.
     private var allReceiversGetEvents: Bool {
         guard engine.isSealed, reportsReachability else { return false }
         let others = engine.membership.open.map(\.source.peerID).filter { $0 != engine.localPeerID }
@@ -165,7 +165,7 @@ extension SessionCore {
     }
 
     /// Sends the state to peers that only watch, if members' events have changed it. At most once per exchange
-    /// interval. Own events already cause a state.
+    /// interval. Own events send the state anyway.
     mutating func publishStateToSpectators() {
         guard configuration.audience == .everyPeer, engine.isSealed, engine.hasHistory,
             moment.knownPeers.contains(where: { !engine.hears($0.id) })
@@ -179,8 +179,8 @@ extension SessionCore {
 
     // MARK: - Requests
 
-    /// Requests peers' state, at most once in `requestInterval`. A request that comes sooner waits for its turn: the
-    /// answer in flight may be older than the gap, and no later event may show that gap again.
+    /// Requests peers' state, at most once in `requestInterval`. A request that comes sooner is delayed, not dropped:
+    /// the answer in flight may be older than the gap, and no later event may reveal that gap again.
     mutating func requestSnapshot() {
         let sinceLast = lastRequestAt.map { moment.now.timeIntervalSince($0) } ?? .infinity
         let remaining = configuration.requestInterval.seconds - sinceLast

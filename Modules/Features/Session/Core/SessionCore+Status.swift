@@ -3,7 +3,7 @@ import MeshEngine
 import MeshIdentity
 import MeshTransport
 
-/// The status for a screen.
+/// The status of events and peers, for a screen.
 extension SessionCore {
     func isOpenMember(_ peerID: String) -> Bool { engine.membership.open.contains { $0.source.peerID == peerID } }
 
@@ -60,7 +60,7 @@ extension SessionCore {
         heard[peerID].map { !isGone(peerID, heardAt: $0.at) } ?? false
     }
 
-    /// Returns the number of events of those sources that are held here and not acknowledged.
+    /// Returns the number of events that are held here and not acknowledged, of the sources that `isCounted` selects.
     private func heldCount(missingIn acknowledged: SequenceVector, of isCounted: (SessionSource) -> Bool) -> UInt64 {
         engine.held.entries.filter { isCounted($0.source) }
             .reduce(0) { $0 &+ ($1.sequence &- min($1.sequence, acknowledged[$1.source])) }

@@ -9,7 +9,7 @@ import MeshWire
 
 // Terms of this folder:
 //
-// - turn: one change of the core, with its time. It leaves directives, which the driver carries out.
+// - turn: one change of the core, with its time. It leaves directives, which the driver (`SyncedSession`) carries out.
 // - round: the work of several turns, which is written and then sent (`SessionCore+Rounds`).
 // - control: the engine's periodic message. It says what the engine holds, and asks for what it lacks.
 // - exchange: sending a control. `SessionCore+Exchange` decides when.
@@ -57,9 +57,9 @@ where
         var servings: [SeriesResponse] = []
         /// A complete copy, to be read and passed to `adopt`.
         var arrivedCopy: ArrivingCopy?
-        /// Delay before `catchUp` is called, which repeats until the engine is no longer behind.
+        /// Delay before `catchUp` is called, and then repeatedly until the engine is no longer behind.
         var catchUpIn: Duration?
-        /// A state whose digest is to be made and passed to `finishDigest`.
+        /// A state that needs a digest, which is passed to `finishDigest`.
         var milestone: SessionMilestone<State>?
         /// Delays before `exchangeNow` and `sendPendingRequest`. Each replaces an earlier timer; nil leaves that alone.
         var exchangeIn: Duration?
@@ -93,10 +93,10 @@ where
     var effects = EffectQueue<Event>()
     var samples = SampleThinning()
 
-    /// Remote events with a place, which are published once the state shows them.
+    /// Remote events that have taken their places, published once the state shows them.
     var arrivals: [SessionSyncEnvelope<Event>] = []
     var updates = UpdateJournal<State, Event>()
-    /// Start of the time in which the state lacks events that have arrived.
+    /// The time since when the state lacks events that have arrived; nil if it lacks none.
     var behindSince: Date?
 
     // Facts about peers that the engine doesn't keep.
@@ -104,7 +104,7 @@ where
     /// Peers whose last control came from a device that isn't a member.
     var nonmemberPeerIDs: Set<String> = []
     var membershipLedger = MembershipLedger()
-    /// Peers that were reported for running another session or feature.
+    /// Peers whose problem was reported: they run another session or feature.
     var elsewhere: Set<String> = []
     var shownPeerID: String?
     var reachablePeerIDs: Set<String> = []
@@ -133,12 +133,12 @@ where
     /// Maximum number of bytes of a copy that the transport takes in one message.
     var pieceBytes = CopyPiece.bytesMax
 
-    /// Start of the time in which this device has listened without a pause. Earlier silence doesn't count as absence.
+    /// The time since when this device has listened without a pause. Earlier silence doesn't count as absence.
     var listeningSince: Date
-    /// The moment from which this device's clock runs steadily. An earlier launch may have read another time.
+    /// The moment from which this device's clock runs steadily. An earlier launch may have counted from another time.
     var steadySince: Date
-    /// The member that owns the session's clock. `at` is the moment at which it became the owner, by the later one of
-    /// both owners' clocks; nil for the first owner.
+    /// The member that owns the session's clock. `at` is the moment at which it became the owner, by the old or the new
+    /// owner's clock, whichever shows the later time; nil for the first owner.
     var ownerChange: (owner: String, at: Date?)?
     var lastExchangeAt: Date
     /// The longest interval for which an exchange was scheduled since `lastExchangeAt`.
@@ -186,7 +186,7 @@ where
 
     // MARK: - Phases
 
-    /// - Parameter retained: the newest snapshot that the transport has kept.
+    /// Starts the session. `retained` is the newest snapshot that the transport has kept.
     mutating func start(retained: AnySessionSyncSnapshot?) {
         isRunning = true
         retainedSnapshot = retained
@@ -246,7 +246,7 @@ where
         directives.showsStatus = true
     }
 
-    /// An event decoded from its bytes, and those bytes.
+    /// An event as decoded from its bytes, with those bytes.
     private typealias EncodedEvent = (event: Event, bytes: [UInt8])
 
     /// Encodes an event and decodes it again, because peers and this device's next launch reduce the decoded event.
@@ -289,7 +289,7 @@ where
         directives.showsDeliveries = true
         wake()
         if !isSample { publishState() }
-        // A control causes a write, so a device that records samples alone doesn't send one every second.
+        // A control causes a write, so a device that is alone doesn't send one every second because of samples.
         scheduleExchange(isSample && isAlone ? .idle : .regular)
         return envelope
     }

@@ -13,7 +13,7 @@ where
     State: Codable & Sendable, Event: Codable & Sendable
 {
     @usableFromInline typealias Engine = SessionSyncEngine<State, Event, Reducer, ConflictPolicy>
-    /// Handles a payload that isn't an event of this type.
+    /// A handler of payloads that aren't events of this type.
     @usableFromInline typealias Other = (AnySessionSyncEnvelope, inout Engine) throws -> EventResult
 
     @usableFromInline
@@ -28,7 +28,7 @@ where
         takeDirectives = { $0.takeDirectives() }
     }
 
-    /// Receives events. Late ones get their places together, so the events after them are reduced once.
+    /// Receives events. Late ones are inserted together, so the events after them are reduced only once.
     @inlinable
     static func receive(
         _ events: ArraySlice<AnySessionSyncEnvelope>, into engine: inout Engine, _ receiveOther: Other
@@ -63,14 +63,14 @@ where
     }
 }
 
-/// The result for an event. Omits the state that an engine's result holds, to avoid a copy of it per event.
+/// The result of receiving an event. Omits the state in the engine's result, to avoid a copy of it per event.
 @usableFromInline
 enum EventResult {
     case applied, duplicate, ignored, unread, early
     case refused(any Error)
 }
 
-/// The events that an engine has put in their places, with counts.
+/// The events that an engine has put in their places, and their counts.
 @usableFromInline
 struct AppliedBatch<Event: Codable & Sendable> {
     /// All events, if the caller keeps them.

@@ -3,9 +3,9 @@ import MeshSeries
 import MeshWire
 
 extension ShortForm {
-    /// - Parameters:
-    ///   - sender: the peer that records most of the series.
-    ///   - isKnown: returns true if the receivers know a series by its digest.
+    /// Encodes a message. Omits the peer ID of the sender, which has recorded most of the series.
+    ///
+    /// - Parameter isKnown: returns true if the receivers know a series by its digest.
     init(_ message: SeriesMessage, of sender: String, isKnown: (SeriesID) -> Bool) throws {
         var ids = NumberedValues(
             message.holdings.map(\.id) + message.requests.map(\.id) + message.pieces.map(\.id))
@@ -50,10 +50,10 @@ extension ShortForm {
         }
     }
 
-    /// Decodes the message, without entries whose digest is unknown here. Their sender repeats them by name.
+    /// Decodes the message. Omits entries whose digest is unknown here; their sender repeats them by name.
     ///
-    /// - Parameter known: returns the series of a digest.
-    /// - Throws: `WireError`, or what the decoder of columns throws.
+    /// - Parameter known: returns the series with a digest; nil if unknown.
+    /// - Throws: `WireError`, or an error of the decoder for columns.
     func seriesMessage(of sender: String, known: (UInt32) -> SeriesID?) throws -> SeriesMessage {
         try read { reader in
             let receiver = try reader.readString()

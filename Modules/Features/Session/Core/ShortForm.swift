@@ -3,8 +3,8 @@ import MeshEngine
 import MeshIdentity
 import MeshWire
 
-// The short forms of messages, laid out as in Docs/Internals/WireFormat.md. Fields have no names and a fixed order. A
-// table at the beginning lists each source, or each series, once, and the rest of the message refers to it by a number.
+// The short forms of messages; Docs/Internals/WireFormat.md has the layout. Fields have no names and a fixed order. A
+// table at the beginning lists each source, or each series, once. The rest of the message refers to it by a number.
 // Flags say which optional fields follow. Rare fields of a control come at the end, encoded as usual.
 
 /// A control, shown values, or news of series without field names, for peers that read it (`SessionControl.reads`).
@@ -46,7 +46,7 @@ extension SessionControl {
 }
 
 extension ShortForm {
-    /// - Parameter source: the sender, which the metadata name.
+    /// Encodes a control. `source` is the sender, which the metadata name, so the message omits it.
     init(_ control: SessionControl, of source: SessionSource) throws {
         let rest = try control.rest.map { try CompactCodec().encode($0) } ?? []
         // The sender has number 0.
@@ -62,7 +62,7 @@ extension ShortForm {
         }
     }
 
-    /// - Throws: `WireError`, or an error of the decoder for the rare fields.
+    /// Decodes a control. Throws `WireError`, or an error of the decoder for the rare fields.
     func control(of source: SessionSource) throws -> SessionControl {
         try read { reader in
             let sources = try reader.readSources(source)
@@ -256,10 +256,9 @@ extension WireReader {
 // MARK: - Shown values
 
 extension ShortForm {
-    /// - Parameters:
-    ///   - source: the sender, which has written all values.
-    ///   - stamp: the stamp of the message. Values are slightly older.
-    /// - Returns: nil if a value was written by an earlier incarnation.
+    /// Encodes values that `source`, the sender, has written. Returns nil if an earlier incarnation wrote one.
+    ///
+    /// - Parameter stamp: the stamp of the message. Values are slightly older, and only the difference is written.
     init?(_ samples: [EphemeralLane<[UInt8]>.Sample], of source: SessionSource, at stamp: HybridTimestamp) {
         guard samples.allSatisfy({ $0.source == source }) else { return nil }
         self.init { writer in
@@ -274,7 +273,7 @@ extension ShortForm {
         }
     }
 
-    /// - Throws: `WireError`.
+    /// Decodes shown values. Throws `WireError`.
     func samples(of source: SessionSource, at stamp: HybridTimestamp) throws -> [EphemeralLane<[UInt8]>.Sample] {
         try read { reader in
             var samples: [EphemeralLane<[UInt8]>.Sample] = []

@@ -1,9 +1,9 @@
 import MeshEngine
 import MeshIdentity
 
-/// Changes that a session's updates are to report and the state doesn't show yet.
+/// The changes that a session hasn't reported as updates yet.
 struct UpdateJournal<State: Codable & Sendable, Event: Codable & Sendable> {
-    /// True while there are readers. Without one, nothing is recorded.
+    /// True while there are readers. Without any, nothing is recorded.
     private(set) var isKept = false
     private var events: [SessionAppliedEvent<Event>] = []
     private var confirmed: [SessionConfirmedEvent<Event>] = []
@@ -49,7 +49,7 @@ struct UpdateJournal<State: Codable & Sendable, Event: Codable & Sendable> {
     /// - Parameters:
     ///   - state: the state as shown now.
     ///   - showsState: true if the state may have changed.
-    ///   - isBehind: true if the state lacks events that have arrived. Of the recorded ones it has only own events.
+    ///   - isBehind: true if the state lacks events that have arrived. Of the recorded ones it shows only own events.
     mutating func take(
         _ state: @autoclosure () -> State, showsState: Bool, isBehind: Bool, localPeerID: String
     ) -> [SessionUpdate<State, Event>] {

@@ -13,7 +13,7 @@ public struct SessionIntent<Intent: Codable & Sendable, Answer: Codable & Sendab
     public let designated: SessionSource
     /// The moment of the request, by the session's clock.
     public let askedAt: Date
-    /// The moment after which the work isn't begun any more, by the session's clock.
+    /// The moment after which the work may no longer begin, by the session's clock.
     public let lapsesAt: Date
     /// The progress of the intent.
     public internal(set) var progress = SessionIntentProgress<Answer>.asked
@@ -49,9 +49,9 @@ public enum SessionIntentOutcome<Answer: Codable & Sendable>: Codable, Sendable 
     case answered(Answer)
     /// The handler threw an error with this text.
     case failed(String)
-    /// The handler may have started, and its outcome is unknown, because its process or device is gone.
+    /// The handler may have started, but its process or device is gone, so its outcome is unknown.
     case interrupted
-    /// The intent's time was over before it was begun, as far as the device knew that settled it.
+    /// The intent expired before the work began, as far as the device that settled it knew.
     case lapsed
 
     /// True if the outcome is the handler's result.
@@ -66,7 +66,7 @@ public enum SessionIntentOutcome<Answer: Codable & Sendable>: Codable, Sendable 
 extension SessionIntentOutcome: Equatable where Answer: Equatable {}
 extension SessionIntentOutcome: Hashable where Answer: Hashable {}
 
-/// A change of the owner or of an intent, and the payload of the feature's event for them. `SessionIntentService` and
+/// A change of the owner or of an intent, carried by an event of the feature. `SessionIntentService` and
 /// `SyncedSession.ask` submit these.
 public enum SessionIntentStep<Intent: Codable & Sendable, Answer: Codable & Sendable>: Codable, Sendable {
     /// Makes the event's source the owner, if `term` follows the current one at the event's place in the order.

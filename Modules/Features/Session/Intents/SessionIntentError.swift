@@ -1,6 +1,6 @@
 public import MeshBase
 
-/// Why an intent has no answer.
+/// The reason why an intent has no answer.
 public enum SessionIntentError: Error, Hashable, Sendable {
     /// No device serves intents, or the owner has left the group.
     case nobodyServes
@@ -8,7 +8,7 @@ public enum SessionIntentError: Error, Hashable, Sendable {
     case refused
     /// The intent wasn't begun in time, as far as this device knows.
     case lapsed
-    /// The intent may have been carried out. The designated device is gone, or its process ended in between.
+    /// The intent may have been carried out. The designated device is gone, or its process ended meanwhile.
     case interrupted
     /// The handler threw an error with this text.
     case failed(String)

@@ -4,9 +4,9 @@ public import MeshEngine
 import MeshIdentity
 import MeshTransport
 
-/// A device's service that carries out other devices' intents. Made by `SyncedSession.serve`; works while it is held.
+/// A service that carries out the intents asked of this device. Created by `SyncedSession.serve`; works while held.
 ///
-/// **At most once.** An intent names one device. That device writes an event that it begins before the handler runs.
+/// **At most once.** An intent names one device. That device records its start in an event before the handler runs.
 /// After a crash or a relaunch it settles a begun intent as `interrupted` and doesn't run it again. Without a store, a
 /// relaunched device has another incarnation, and settles intents asked of the earlier one as `interrupted`.
 ///
@@ -29,7 +29,7 @@ where
     /// The session that is served.
     public let session: Session
     private let handler: @MainActor (Entry) async throws -> State.Answer
-    /// The last term that this device has claimed, so that it claims it once.
+    /// The last term that this device has claimed, so that it claims no term twice.
     private var claimedTerm: UInt64 = 0
     /// Intents that this process has started, even if the state doesn't show that yet.
     private var startedIDs: Set<UUID> = []
@@ -103,7 +103,7 @@ where
         guard entry.designated == session.source, case .asked = entry.progress else {
             return await settle(entry, .interrupted)
         }
-        // The intent has lapsed. If it seems to come from the future, a clock was set and its age is unknown.
+        // Don't begin too late. If the intent seems to come from the future, a clock was set and its age is unknown.
         let age = entry.lapsesAt.timeIntervalSince(entry.askedAt)
         guard abs(session.now.timeIntervalSince(entry.askedAt)) <= age else { return await settle(entry, .lapsed) }
         guard await recordBeginning(of: entry) else { return }
@@ -118,13 +118,14 @@ where
         }
     }
 
-    /// - Returns: true once the store has this device's beginning; false if the asker has withdrawn the intent.
+    /// Returns true once the store has this device's beginning; false if the asker has withdrawn the intent, or the
+    /// session accepts no more events.
     private func recordBeginning(of entry: Entry) async -> Bool {
         guard let envelope = await submitWhenPossible(.begin(id: entry.id)) else { return false }
         while session.delivery(of: envelope).step == .submitted || !session.showsEverything {
             await session.waitUntilDrained()
             guard session.phase != .closed else { return false }
-            // The session is stopped, or its store fails. A session tries again with each exchange.
+            // The session is stopped, or its store fails. It tries the store again with each exchange.
             if session.delivery(of: envelope).step == .submitted {
                 try? await session.configuration.wait(session.configuration.exchangeInterval)
             }

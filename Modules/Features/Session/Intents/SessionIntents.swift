@@ -2,7 +2,7 @@ public import Foundation
 public import MeshEngine
 import MeshIdentity
 
-// Requests between devices that run at most once. Decisions are events in the session's order (Convergence.md, rule 1).
+// Requests between devices, run at most once. Decisions are events in the session's order (Convergence.md, rule 1).
 //
 // - owner: the device that new intents are asked of. A claim names the next term, and the first claim of a term in the
 //   order wins, so a term has one owner.
@@ -19,8 +19,8 @@ import MeshIdentity
 /// ```
 ///
 /// An intent names the one device that may do the work, so two never do, even while partitioned. That device is the
-/// owner at the moment of asking. It writes that it begins before it does, so it doesn't begin again after a crash.
-/// Owner and intents change by events in the session's order, so every device ends with the same.
+/// owner at the moment of asking. It records that it begins before it does, so it doesn't begin again after a crash.
+/// Owner and intents change by events in the session's order, so all devices end with the same ones.
 ///
 /// Each peer has at most 16 open intents, and 256 are kept in all. The oldest settled one makes room for a new intent.
 /// If all are open, the new one isn't accepted.
@@ -42,7 +42,7 @@ public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Senda
     /// Maximum number of characters in the text of a handler's error.
     public static var errorTextMax: Int { 1024 }
 
-    /// Creates a state without an owner and intents.
+    /// Creates a state without an owner or intents.
     public init() {}
 
     /// Returns the intent with that ID, or nil if it isn't kept.
@@ -54,8 +54,8 @@ public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Senda
     public func openCount(of peerID: String) -> Int { entries.count { $0.isOpen && $0.asker == peerID } }
 
     /// Applies a step at its place in the order. For use in a reducer: it is pure, gives the same result on every
-    /// replica, and never throws. A step that isn't valid at its place changes nothing, such as a second owner of one
-    /// term, or a step by a peer that isn't concerned.
+    /// replica, and never throws. A step that isn't valid at its place changes nothing, for example a second claim of
+    /// a term, or a step by a peer that isn't involved.
     ///
     /// - Returns: the intent that this step has answered. Apply the answer's effect on the rest of the state in the
     ///   same reducer call, so that it happens once.

@@ -6,10 +6,10 @@ extension SyncedSession
 where
     State: SessionIntentState, Event: SessionIntentEvent, State.Intent == Event.Intent, State.Answer == Event.Answer
 {
-    /// Carries out intents asked of this device, one after another, while the result is held. The first serving device
-    /// to claim it in the order is the owner, until another takes over or the owner leaves the group.
+    /// Carries out intents asked of this device, one after another, while you hold the result. The serving device whose
+    /// claim is first in the order is the owner, until another takes over or the owner leaves the group.
     ///
-    /// - Parameter handler: runs at most once per intent, on the main actor. The asker gets its error as
+    /// - Parameter handler: runs at most once per intent, on the main actor. The asker gets an error that it throws as
     ///   `SessionIntentError.failed`.
     public func serve(
         _ handler: @escaping @MainActor (SessionIntent<State.Intent, State.Answer>) async throws -> State.Answer
@@ -19,10 +19,10 @@ where
 
     /// Asks the current owner, which may be this device, and waits for its answer.
     ///
-    /// The owner begins as soon as it hears of the intent, but not after `age`, by the session's clock. Two seconds
-    /// after that the intent is withdrawn if no beginning was heard, and this throws `lapsed`. If the owner had begun
-    /// while out of reach, the state's entry shows its outcome once the owner is heard again. After a beginning, this
-    /// waits while the owner is in the group. Cancelling withdraws an intent that hasn't begun.
+    /// The owner begins as soon as it hears of the intent, but not after `age`, by the session's clock. If this device
+    /// hasn't heard of the beginning two seconds after that, it withdraws the intent and this throws `lapsed`. If the
+    /// owner had begun out of reach, the state's entry shows the outcome once the owner is heard again. After it has
+    /// begun, this waits while the owner is in the group. Cancelling withdraws an intent that hasn't begun.
     ///
     /// - Throws: `SessionIntentError`, `CancellationError`, `SessionSyncError.sessionClosed`, the errors of `submit`.
     public func ask(_ intent: State.Intent, lapsesAfter age: Duration = .seconds(10)) async throws -> State.Answer {
@@ -50,10 +50,10 @@ where
         throw SessionSyncError.sessionClosed
     }
 
-    /// Time for the last possible beginning to arrive here.
+    /// Time for news of a beginning at the last moment to arrive here.
     private static var withdrawalDelay: Duration { .seconds(2) }
 
-    /// - Returns: nil while the intent is open.
+    /// Returns the answer, or nil while the intent is open.
     private func answer(to id: UUID) throws -> State.Answer? {
         guard let entry = state.intents[id] else { throw SessionIntentError.refused }
         guard case .settled(let outcome) = entry.progress else { return nil }
@@ -65,7 +65,7 @@ where
         }
     }
 
-    /// Submits a withdrawal. The state decides: a begun intent can't lapse, but can be given up as interrupted.
+    /// Submits a withdrawal. The state may ignore it: a begun intent can't lapse, but can be given up as interrupted.
     private func withdraw(_ id: UUID, _ outcome: SessionIntentOutcome<State.Answer>) {
         guard phase != .closed, state.intents[id]?.isOpen == true else { return }
         _ = try? submit(.intents(.settle(id: id, outcome)))
@@ -76,7 +76,7 @@ extension SyncedSession {
     /// True if the state includes all events that are held here.
     var showsEverything: Bool { !isProvisional && !core.engine.isBehind }
 
-    /// Returns true if that source may still be heard: it is in the group, or there is no group yet.
+    /// Returns true if that source may still answer: it is in the group, or there is no group yet.
     func isPresent(_ source: SessionSource) -> Bool {
         !isMember || core.engine.membership.open.contains { $0.source == source }
     }

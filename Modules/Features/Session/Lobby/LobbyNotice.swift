@@ -3,7 +3,7 @@ import MeshBase
 /// The notice that each device sends to all others while its lobby runs, with or without a session.
 struct LobbyNotice: Codable, Hashable, Sendable {
     let name: String
-    /// The incarnation for events in sessions that begin now.
+    /// The incarnation under which the device writes in sessions that begin now.
     let incarnation: UInt32
     /// The greatest invitation that the device has heard of.
     let invitation: SessionInvitation?

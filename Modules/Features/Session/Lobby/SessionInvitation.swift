@@ -1,11 +1,11 @@
 public import Foundation
 public import MeshEngine
 
-// Agreement on one session. No device decides: invitations are totally ordered, and every device keeps the greatest
+// Agreement on one session, without a leader: invitations are totally ordered, and every device keeps the greatest
 // that it has heard of. Two invitations to one session merge into one with the devices of both, with the same result in
 // any order. So devices agree no matter how notices are ordered, repeated or lost on the way.
 //
-// - number: a counter that each opener raises by one, as in a Lamport clock. The order has the rest (`<`).
+// - number: a counter that each opener raises by one, as in a Lamport clock. `<` breaks ties.
 // - members: the group from the start. Latecomers are added to it.
 // Docs/Internals/Glossary.md defines the terms.
 
@@ -16,11 +16,11 @@ public import MeshEngine
 public struct SessionInvitation: Codable, Hashable, Sendable {
     /// Maximum number of devices in a session.
     public static let membersMax = 16
-    /// The highest number. Two sessions with it are ordered by their dates: the later one is the greater.
+    /// The highest number. Two sessions with this number are ordered by their dates: the later one is greater.
     static let numberMax: UInt32 = 1 << 31
-    /// The maximum step from a device's number to one in a notice. Otherwise one lie could use up all numbers.
+    /// Maximum step from a device's number to one in a notice. Without it, one lie could use up all numbers.
     static let stepMax: UInt32 = 1 << 16
-    /// Seconds by which a session with the highest number may have been opened ahead of this device's clock.
+    /// Maximum number of seconds that `openedAt` may be ahead of this device's clock at the highest number.
     private static let secondsAheadMax: TimeInterval = 86_400
 
     /// The ID of the session.
@@ -64,7 +64,7 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
         sessionID == other.sessionID && number == other.number && openedAt == other.openedAt
     }
 
-    /// Returns the same session with the devices of both invitations. Members may invite several at the same moment.
+    /// Returns the same session with the devices of both invitations: members may invite devices at the same moment.
     ///
     /// The result doesn't depend on the order of merging. If there are too many latecomers, the lowest peer IDs stay.
     /// Of two incarnations of one latecomer, the higher number stays.
@@ -93,7 +93,7 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
             && (number < Self.numberMax || openedAt.timeIntervalSince(now) <= Self.secondsAheadMax)
     }
 
-    /// Returns true if the number is close enough to the present one to be believed.
+    /// Returns true if the number isn't too far above the present one to be believed.
     func isWithinStep(of present: SessionInvitation) -> Bool {
         number <= present.number || number - present.number <= Self.stepMax
     }
@@ -107,8 +107,8 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
 extension SessionInvitation: Comparable {
     /// The invitation with the higher number is greater, because its opener had seen the lower one. Of equal numbers,
     /// the session opened earlier is greater, because more has happened in it; then the lower session ID. Of one
-    /// session, the larger group is greater. At the highest number (2^31) the later one is greater, so a user can
-    /// always open another.
+    /// session, the larger group is greater. At the highest number (2^31) the session opened later is greater, so a
+    /// user can always open another.
     public static func < (left: Self, right: Self) -> Bool {
         if left.number != right.number { return left.number < right.number }
         if left.openedAt != right.openedAt {

@@ -13,8 +13,8 @@ extension SessionLobby {
     // MARK: - Invitations
 
     /// Follows an invitation, and passes it on, if it is greater than the present one or adds devices to its session.
-    /// - Parameter peerID: the device that sent it; nil for this device. An invitation is ignored unless it
-    ///   includes its sender or this device.
+    /// Ignores an invitation that includes neither its sender nor this device.
+    /// - Parameter peerID: the device that sent it; nil for this device.
     func consider(_ heard: SessionInvitation, from peerID: String? = nil) {
         let isVouchedFor = peerID.map { heard.includes($0) || heard.includes(transport.localPeer.id) } ?? true
         guard heard.isUsable(at: base.now()), isVouchedFor else { return }
@@ -47,7 +47,7 @@ extension SessionLobby {
         present < heard
     }
 
-    /// Adds the first device that appears to the session of an opener that was alone.
+    /// Adds the first device that appears, if this device has opened the session alone.
     func admitFirstDevice() {
         guard let invitation, invitation.members == [source], let first = connectedSources.first else { return }
         guard session?.hasEnded != true else { return }
@@ -64,7 +64,7 @@ extension SessionLobby {
         let earlier = followed
         followed = invitation
         let isIncluded = invitation.includes(transport.localPeer.id)
-        // Only other devices were added.
+        // Only other devices were added, so stay in the session.
         if earlier?.sessionID == invitation.sessionID, isIncluded == (part == .member) {
             inviteLatecomers()
             return await keep(invitation)
@@ -88,7 +88,7 @@ extension SessionLobby {
                 configuration.incarnation = incarnation
                 let own = SessionSource(peerID: transport.localPeer.id, incarnation: incarnation)
                 let isOfPair = invitation.members.count <= 2 && invitation.members.contains { $0.peerID == own.peerID }
-                // Two devices form a group by themselves, even if one of them returns without its store.
+                // Two devices form a group without configuration, even if one of them returns without its store.
                 if isOfPair { return }
                 if invitation.members.contains(own) {
                     configuration.members = invitation.members
@@ -122,7 +122,7 @@ extension SessionLobby {
         Task { try? await transport.requestSnapshot(sessionID: invitation.sessionID) }
     }
 
-    /// Leaves the current session. One that is over stays open until the others have its end; others stop at once.
+    /// Leaves the current session. A session that is over closes once the others have its end; any other stops at once.
     private func leave() {
         if let session {
             if isOver(session.state) {

@@ -4,7 +4,7 @@ import MeshEngine
 import MeshIdentity
 import MeshTransport
 
-/// Notices, which devices exchange before and during a session.
+/// Sending and receiving the notices that devices exchange before and during a session.
 extension SessionLobby {
     private var noticeFeatureID: String { "\(featureID).lobby" }
 
@@ -23,7 +23,7 @@ extension SessionLobby {
     private func receive(_ snapshot: AnySessionSyncSnapshot) {
         let metadata = snapshot.metadata
         guard metadata.sourcePeerID != transport.localPeer.id else { return }
-        // The transport vouches for the sender. Ignore other incarnations' notices and non-members' states.
+        // The transport vouches for the sender. Ignore notices of another incarnation, and states of nonmembers.
         if metadata.featureID == noticeFeatureID {
             if let notice = try? snapshot.decodeState(as: LobbyNotice.self), notice.incarnation == metadata.incarnation
             {
@@ -36,7 +36,7 @@ extension SessionLobby {
         }
     }
 
-    /// Shows a member's state. Of several members the one with most events wins, of one member the latest.
+    /// Shows a member's state. Between members, the state with the most events wins; of one member, the latest.
     private func showState(of snapshot: AnySessionSyncSnapshot) {
         let peerID = snapshot.metadata.sourcePeerID
         let eventCount = snapshot.peerSequenceVector.values.reduce(UInt64(0)) { sum, count in
@@ -72,7 +72,7 @@ extension SessionLobby {
         guard let peer = change.peer else { return }
         if change.isReachable {
             reachable.insert(peer.id)
-            // The device may have been relaunched and know nothing.
+            // The device may have been relaunched, and then knows no invitation.
             publish()
         } else {
             reachable.remove(peer.id)

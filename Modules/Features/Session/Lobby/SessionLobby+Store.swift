@@ -46,7 +46,7 @@ extension SessionLobby {
         launch = next
     }
 
-    /// - Parameter subject: the session that couldn't be opened, or the key that couldn't be kept.
+    /// Reports an error. `subject` is the feature whose session can't be opened, or the key that can't be kept.
     func fail(_ error: any Error, of subject: String) {
         storeError = error
         board.report(.lobbyFailed(subject, error))

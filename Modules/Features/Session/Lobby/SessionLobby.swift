@@ -38,7 +38,7 @@ where
     public typealias Session = SyncedSession<State, Event, Reducer, ConflictPolicy>
     /// The configuration of the sessions that the lobby opens.
     public typealias Configuration = SyncedSessionConfiguration<State, Event>
-    /// Creates or opens the session with that ID. The session's configuration must be passed to `configure`.
+    /// A closure that opens the session with that ID. It must pass the session's configuration to `configure`.
     public typealias Opening =
         @MainActor (_ sessionID: UUID, _ configure: (inout Configuration) -> Void) async throws -> Session
 
@@ -58,7 +58,7 @@ where
     public internal(set) var observed: SessionSighting<State>?
     /// Other devices that are or have been in reach, ordered by ID; 64 at most.
     public internal(set) var devices: [SessionDevice] = []
-    /// Why the session couldn't be opened or the invitation couldn't be kept; nil if nothing failed.
+    /// The last error of opening a session, or of reading or storing the invitation; nil if there was none.
     public internal(set) var storeError: (any Error)?
 
     @ObservationIgnored let board = ProblemBoard()
@@ -67,7 +67,7 @@ where
     @ObservationIgnored let membersMax: Int
     @ObservationIgnored let isOver: @MainActor (State) -> Bool
     @ObservationIgnored let opening: Opening
-    /// A handler that is called at once on each change. It hears of an opened session before that starts.
+    /// A handler that is called at once on each change. It is told of an opened session before the session starts.
     @ObservationIgnored public var onChange: @MainActor (SessionLobbyChange) -> Void = { _ in }
     /// The incarnation for events in sessions that begin now.
     @ObservationIgnored var incarnation: UInt32
@@ -96,7 +96,7 @@ where
     ///   - configuration: the lobby uses its clock, and its incarnation if the store has none.
     ///   - isOver: returns true for states in which a session has ended. When the next session begins, such a session
     ///     is closed, so that the others get its end; any other one is stopped at once.
-    ///   - opening: must apply its closure to the session's configuration, as the last change.
+    ///   - opening: opens the session. It must apply `configure` to the configuration, as the last change.
     public init(
         featureID: String, name: String, over transport: any SessionSyncTransport,
         store: (any SessionStore)? = nil, membersMax: Int = SessionInvitation.membersMax,
@@ -160,7 +160,7 @@ where
         ])
     }
 
-    /// Admits a device that came later to the current session.
+    /// Admits another device to the current session after it has begun.
     /// - Throws: `SessionLobbyError`.
     public func invite(_ peerID: String) throws {
         guard let session, let invitation, part == .member, !session.hasEnded else {
@@ -178,7 +178,7 @@ where
     /// Waits until this device has moved to the session of its invitation.
     public func settled() async { await following?.value }
 
-    /// Closes the session of this lobby. Waits at most `closeTimeout` for the others to get its events. The transport stays open.
+    /// Stops the lobby and closes its session. Waits at most `closeTimeout` for the others. The transport stays open.
     public func stop() async {
         listeners.cancel()
         startTimer.cancel()
@@ -219,7 +219,7 @@ public struct SessionSighting<State: Sendable>: Sendable {
     public let sessionID: UUID
     /// The feature's state on that member.
     public let state: State
-    /// The member that showed it.
+    /// The member that sent the state.
     public let peerID: String
     /// The moment at which the state arrived, by this device's clock.
     public let seenAt: Date
@@ -232,7 +232,7 @@ public struct SessionSighting<State: Sendable>: Sendable {
 public enum SessionLobbyChange: Hashable, Sendable {
     /// A device has appeared, disappeared, or joined a session.
     case devices
-    /// The state that `observed` shows has changed.
+    /// The observed state has changed; `observed` has it.
     case sighted
     /// This device has opened a session, joined one, or begun to watch one.
     case opened, joined, watching
@@ -242,11 +242,11 @@ public enum SessionLobbyChange: Hashable, Sendable {
     case storeFailed
 }
 
-/// Why a lobby couldn't do what it was asked for.
+/// The reason why a lobby refused a call.
 public enum SessionLobbyError: ExplainedError, Hashable, Sendable {
     /// This device is no member of a session, or the session has ended.
     case takesNoPart
-    /// No device with that ID has been heard.
+    /// No device with that ID has been heard from.
     case unknownDevice(String)
     /// The session has as many members as allowed; `limit` is that number.
     case full(limit: Int)
