@@ -100,7 +100,7 @@
         case send([UInt8])
         /// The six digits to show. Ask the user if the other device shows the same, and call `confirm`.
         case compare(code: String)
-        /// The exchange succeeded. Trust the other side's key: it belongs to the intended device. `name` is sanitized.
+        /// The exchange has succeeded. Trust the other side's key: it belongs to the intended device. `name` is sanitized.
         case paired(name: String)
     }
 

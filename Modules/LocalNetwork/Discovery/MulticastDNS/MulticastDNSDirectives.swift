@@ -33,7 +33,7 @@ package struct MulticastDNSPacket: Hashable, Sendable {
     package enum Destination: Hashable, Sendable {
         /// The multicast group: 224.0.0.251 or ff02::fb, port 5353.
         case multicast(IPAddress.Family)
-        /// One querier.
+        /// To one querier only.
         case unicast(IPAddress, port: UInt16)
     }
 

@@ -39,7 +39,7 @@ public final class WatchConnectivityLink: TransportLink {
     public let lanes: [LinkLane: PayloadLimit] = [
         .datagram: .watchConnectivityMessage, .queue: .watchConnectivityUserInfo, .latest: .watchConnectivityLatest,
     ]
-    /// The link's properties. According to Apple Platform Security, devices are paired out of band, and traffic is
+    /// The properties of the link. According to Apple Platform Security, devices are paired out of band, and traffic is
     /// encrypted over Bluetooth (LE Secure) and Wi-Fi (IKEv2).
     ///
     /// The idle interval exceeds five minutes, the longest silence of a session, so that a session's message often
@@ -141,7 +141,7 @@ public final class WatchConnectivityLink: TransportLink {
         refresh()
     }
 
-    /// Closes the link. The system already has all accepted packets.
+    /// Closes the link for good. The system already has all accepted packets.
     public func close() async {
         let multiplexer = state.withLock { state in
             defer {
