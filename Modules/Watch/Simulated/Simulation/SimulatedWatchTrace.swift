@@ -29,7 +29,7 @@ public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConverti
         case arrived(Lane, id: UInt64)
         /// An app has received content.
         case delivered(Lane, id: UInt64)
-        /// Content is lost. No app was informed.
+        /// Content was lost. If the sender is informed, `finished` follows.
         case lost(Lane, id: UInt64)
         /// The sender was informed that its message or transfer ended.
         case finished(Lane, id: UInt64, error: WCError.Code?)
@@ -85,7 +85,7 @@ public struct SimulatedWatchStatistics: Hashable, Sendable {
     public var wakes = 0
     /// The total time for which `updateApplicationContext` would have blocked its callers.
     public var contextBlocking = Duration.zero
-    /// The number of times that it would have blocked the main thread.
+    /// The number of times that `updateApplicationContext` would have blocked the main thread.
     public var mainThreadBlocks = 0
 
     /// Creates counters that are all zero.
