@@ -70,7 +70,7 @@
     #if canImport(Darwin)
         extension RelayLink {
             /// Creates a link through a gateway over `URLSessionWebSocketTask`, which watchOS requires. The session
-            /// decides which certificates to trust. It isn't invalidated.
+            /// decides which certificates to trust. The link doesn't invalidate it.
             /// - Throws: `URLError` with `badURL`; `SecurityError` with `invalidArgument`.
             public convenience init(
                 _ configuration: GatewayLinkConfiguration, session: URLSession,

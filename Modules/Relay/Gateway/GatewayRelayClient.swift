@@ -8,8 +8,8 @@
     /// A relay client for a gateway's mailboxes. It opens one socket after another, on which `MailboxClientCore` speaks
     /// the protocol.
     ///
-    /// The observer is called on the socket's thread. The core's bounds apply. With more than `unsentBytesMax` bytes
-    /// unsent, `publish` throws `full`.
+    /// The observer is called on the socket's thread; failed attempts are reported from the connecting task. The core's
+    /// bounds apply. With more than `unsentBytesMax` bytes unsent, `publish` throws `full`.
     final class GatewayRelayClient: RelayClient, Sendable {
         static let unsentBytesMax = 1 << 20
 
@@ -185,7 +185,7 @@
             }
         }
 
-        /// Asks for the token, one call at a time. The answer is used for the newest challenge.
+        /// Asks the app for the token, one call at a time, and signs the newest challenge.
         private func prove(_ challenge: [UInt8]) {
             let isAsking = state.withLock { state in
                 state.challenge = challenge
@@ -279,7 +279,7 @@
     }
 
     extension MailboxLane {
-        /// - Returns: nil if the topic isn't one that peers publish on.
+        /// Returns the lane of a topic and its parts; nil if peers don't publish on the topic.
         fileprivate static func of(_ topic: String) -> (lane: MailboxLane, to: PeerID, key: String, isHeld: Bool)? {
             switch RelayTopic(topic) {
             case .presence(let peer): (.presence, peer, "", true)

@@ -1,6 +1,6 @@
 #if WebSocket
-    /// An open WebSocket to a gateway. Each call returns at once, on any thread. A broken socket drops what it is
-    /// given.
+    /// An open WebSocket to a gateway. Its methods return at once, and can be called on any thread. A broken socket
+    /// discards sent bytes.
     protocol MailboxSocket: Sendable {
         func send(_ bytes: [UInt8])
         /// Closes the connection properly.

@@ -39,7 +39,7 @@
         func drop() { loop.execute { socket.value.drop() } }
     }
 
-    /// Belongs to the event loop.
+    /// Forwards a socket's events. Used on the event loop only.
     private final class SocketObserver: WebSocketObserver {
         private let observer: any MailboxSocketObserver
         private let subprotocol: String

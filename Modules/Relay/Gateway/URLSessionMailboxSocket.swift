@@ -1,4 +1,4 @@
-// On other systems than Apple's it is compiled only with MESH_URLSESSION, as a check in CI (.ci/run).
+// On systems other than Apple's, CI compiles this file with MESH_URLSESSION as a check (.ci/run).
 #if WebSocket && (canImport(Darwin) || MESH_URLSESSION)
     import Foundation
     import MeshBase
@@ -8,9 +8,9 @@
         import FoundationNetworking
     #endif
 
-    /// A socket over `URLSessionWebSocketTask`, the only API on watchOS.
+    /// A socket over `URLSessionWebSocketTask`, the only WebSocket API on watchOS.
     ///
-    /// The system ends the connection when it suspends the app. The client dials again when the app continues.
+    /// The system ends the connection when it suspends the app. The client dials again when the app resumes.
     final class URLSessionMailboxSocket: MailboxSocket {
         private let task: URLSessionWebSocketTask
         private let observer: any MailboxSocketObserver
@@ -33,7 +33,7 @@
                 let task = session.webSocketTask(with: url, protocols: [subprotocol])
                 let socket = URLSessionMailboxSocket(task, observer)
                 task.resume()
-                // If no connection is made, reading ends at once and reports the end.
+                // If connecting fails, `read` ends at once and reports the end.
                 observer.opened(socket)
                 Task { await socket.read() }
             }

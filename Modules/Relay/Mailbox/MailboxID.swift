@@ -5,7 +5,7 @@ package struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertibl
 
     private let words: SIMD4<UInt64>
 
-    /// - Returns: nil unless there are 32 bytes.
+    /// Creates an ID from 32 bytes; nil for another number of bytes.
     package init?(bytes: some Collection<UInt8>) {
         // Other modules call this, and unspecialized generic code would cost a call per byte.
         let id = bytes.withContiguousStorageIfAvailable { MailboxID(UnsafeRawBufferPointer($0)) }

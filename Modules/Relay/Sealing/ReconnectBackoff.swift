@@ -3,10 +3,10 @@
 
     /// The pauses between a client's connections to a relay, and detection of a second device with the same identity.
     ///
-    /// A relay gives a client's place to the newest connection with its identity: the older one is *replaced*. Two
-    /// devices with one identity, for example after a backup was restored on a second device, replace each other
-    /// endlessly. So the pause doubles with each replacement. It starts over only after a connection that outlasts the
-    /// other device's longest pause.
+    /// A relay keeps only the newest connection with an identity: the older one is *replaced*. Two devices with one
+    /// identity, for example after a backup was restored on a second device, would replace each other endlessly. So
+    /// the pause doubles with each replacement. It starts over only after a connection that outlasts the other
+    /// device's longest pause.
     ///
     /// Some brokers, such as Mosquitto 2.0, give no reason when they replace a client. They close connections in the
     /// same way when they shut down. So the first such close counts as a failure, and each later one as a replacement.

@@ -2,7 +2,7 @@
     public import MeshTransport
 
     /// A connection to a relay: an untrusted service that passes messages between peers that can't reach each other.
-    /// This is an MQTT broker (`MosquittoClient`, MeshMQTTTransport), a gateway (`GatewayRelayClient`,
+    /// The relay is an MQTT broker (`MosquittoClient`, MeshMQTTTransport), a gateway (`GatewayRelayClient`,
     /// MeshGatewayTransport) or your own. Messages go to topics (`RelayTopic`). For an absent peer the relay keeps
     /// acknowledged messages, and the newest message of each retained topic.
     ///
@@ -10,7 +10,7 @@
     /// - Messages kept for this peer must outlive connections (MQTT: no clean start, and a session expiry).
     /// - After a lost connection the client must reconnect by itself, with backoff.
     /// - `publish` must never block, and must keep the order of messages on a topic.
-    /// - Never call the observer while holding a lock that `publish` takes.
+    /// - The client must not call the observer while it holds a lock that `publish` takes.
     public protocol RelayClient: AnyObject, Sendable {
         /// The relay's address for display, without secrets.
         var address: String { get }
@@ -29,8 +29,8 @@
         func publish(_ message: RelayMessage) throws(LinkError)
         /// Breaks the connection, as a lost network does. The client reconnects.
         func drop()
-        /// Waits about a second for the relay to acknowledge pending messages, then closes the connection properly.
-        /// Once it has returned, the observer isn't called any more. Idempotent.
+        /// Waits up to about a second for the relay to acknowledge pending messages, then closes the connection
+        /// properly. Doesn't call the observer after it has returned. Idempotent.
         func close() async
     }
 

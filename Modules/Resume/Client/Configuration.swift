@@ -7,8 +7,8 @@ extension SessionCoordinator {
         public var defaultHeartbeatInterval: TimeInterval
         /// True if the coordinator sends heartbeats on its own. Without them it can't detect a dead socket.
         public var autoHeartbeat: Bool
-        /// The share of an interval by which heartbeats come earlier at random, from 0 to 1. The first one on a
-        /// connection comes at a random time within the interval.
+        /// The share of an interval by which heartbeats come earlier at random, from 0 to 1. Unless it is 0, the first
+        /// one on a connection comes at a random time within the interval.
         let heartbeatJitter: Double
         /// The number of consecutive unacknowledged heartbeats after which the socket counts as dead; at least 1.
         let missedAckLimit: Int
@@ -50,7 +50,7 @@ extension SessionCoordinator {
     public enum Acknowledgement: String, Hashable, Sendable {
         /// The coordinator acknowledges an event once `didReceive` has returned.
         case onReceive
-        /// The app acknowledges events by `acknowledge(through:)`. After a crash, unacknowledged ones come again.
+        /// The app acknowledges events with `acknowledge(through:)`. After a crash, unacknowledged ones come again.
         case byApp
     }
 }

@@ -12,7 +12,7 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let unknownOpcode = CloseCode(rawValue: 4001)
     /// 4002: the frame can't be read.
     public static let decodeError = CloseCode(rawValue: 4002)
-    /// 4003: another frame came before the handshake, or none came in time.
+    /// 4003: another frame came before the handshake, or no handshake came in time.
     public static let notAuthenticated = CloseCode(rawValue: 4003)
     /// 4004: the token was refused.
     public static let authenticationFailed = CloseCode(rawValue: 4004)
@@ -47,7 +47,7 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable, Codable {
 /// A policy for reconnecting. A client waits for a random part of a time that doubles with every attempt (full jitter),
 /// so that the clients of a failed server don't return all at once.
 ///
-/// Only the newest connection continues a session. Two clients with copies of one cursor would take it from each other
+/// Only the newest connection continues a session. Two clients with copies of one cursor would replace each other
 /// endlessly. So after a connection was replaced (4009), the client waits for 2 s, doubling to 5 min. These waits start
 /// over only after a connection that lasted for 10 min.
 public struct ReconnectPolicy: Sendable {

@@ -43,8 +43,8 @@ public actor SessionCoordinator {
     /// Creates a coordinator with a storage that can't fail.
     ///
     /// - Parameters:
-    ///   - storage: Written before `didReceive` returns. It can't fail, so writes aren't retried. See
-    ///     `init(transport:store:token:clientProperties:configuration:)`.
+    ///   - storage: Written before `didReceive` returns. It can't fail, so writes aren't retried. For a store that can,
+    ///     use `init(transport:store:token:clientProperties:configuration:)`.
     ///   - token: Called on every connection. nil leaves the client disconnected.
     public init(
         transport: any SessionTransport, storage: any SessionStorage = InMemorySessionStorage(),
@@ -116,8 +116,7 @@ public actor SessionCoordinator {
         return reception
     }
 
-    /// Acknowledges all events up to a sequence (`Acknowledgement.byApp`; otherwise it does nothing). Events after a
-    /// gap don't count.
+    /// Acknowledges events up to a sequence, but not after a gap. Does nothing without `Acknowledgement.byApp`.
     public func acknowledge(through sequence: UInt64) async {
         core.acknowledge(through: sequence, time.elapsed())
         await performDirectives()

@@ -16,10 +16,10 @@
     /// try await client.run()
     /// ```
     ///
-    /// Messages are handled one at a time. When 64 wait, the client stops reading from the socket. On a watch, which
-    /// has no sockets, use `URLSessionResumeClient`.
+    /// Messages are handled one at a time. When 64 wait, the client stops reading from the socket. watchOS offers apps
+    /// no sockets; use `URLSessionResumeClient` there.
     public final class ResumeWebSocketClient: Sendable {
-        /// A new event, in order.
+        /// A new event for the app, passed in order.
         public typealias Message = ResumeMessage
 
         private let follower: ResumeFollower
@@ -31,12 +31,12 @@
         ///
         /// - Parameters:
         ///   - url: A `wss:` URL, or `ws:` on this machine.
-        ///   - configuration: The default, `contiguous` and `byApp`, is what our gateways need. With `byApp` the client
+        ///   - configuration: The default, `contiguous` and `byApp`, suits this library's gateways. With `byApp` the client
         ///     acknowledges an event when `handle` returns. If `handle` throws, the client drops the connection, and
         ///     the next one brings the event again.
         ///   - encodings: The encodings to offer, best first. A server that supports none of them gets JSON.
         ///   - ready: Receives READY when a session starts, before any event. If it throws, the client drops the
-        ///     connection, and calls it again on the next one before any event. READY isn't kept over a relaunch.
+        ///     connection, and calls it again on the next one before any event. READY isn't kept across a relaunch.
         /// - Throws: An error if the URL is invalid or would send in clear text.
         public init(
             _ url: String, store: any ResumeStore, token: @escaping @Sendable () async -> String?,

@@ -93,7 +93,7 @@ package struct DisconnectionLog: Sendable {
         }
     }
 
-    /// - Parameter notice: a notice of this stream.
+    /// Handles a notice of this stream.
     package mutating func noticed(_ notice: ReplayNotice, _ now: Duration) -> News {
         guard var place = self.place else { return .users([]) }
         let isNext = place.take(notice, hasRoom: true, now)
@@ -101,7 +101,7 @@ package struct DisconnectionLog: Sendable {
         return .users(isNext ? [Disconnection(notice.entry.event)].compactMap { $0 } : [])
     }
 
-    /// Reports that the buffer has no answer now, so it is asked again.
+    /// Reports that the buffer couldn't answer, so it is asked again.
     package mutating func failed() { place?.failed() }
 }
 

@@ -1,5 +1,5 @@
 /// The times at which connections must be checked, in slots of a second. Entering costs O(1). Taking costs O(slots ahead +
-/// entries taken + entries due later in the current second). Entries are never withdrawn: the core ignores outdated ones.
+/// entries taken + entries due later in the current second). Entries can't be withdrawn, so the core ignores outdated ones.
 struct DueTimes: Sendable {
     struct Entry: Hashable, Sendable {
         let key: Int

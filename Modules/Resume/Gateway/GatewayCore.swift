@@ -25,8 +25,8 @@ public struct GatewayAdmission: Hashable, Sendable {
 /// The connections of one gateway process as a value without I/O or clock. Input from sockets, the app and the buffer goes in,
 /// each with the time since a common start. Frames and directives for each connection come out.
 ///
-/// Every call is for the connection with that key. The driver generates a new key for each connection and never reuses one:
-/// a late answer would count for the next user. A call with an unknown key does nothing. A session has one connection, the
+/// Each call names its connection by a key. The driver generates a new key for each connection and never reuses one, because
+/// a late answer could then count for another user. A call with an unknown key does nothing. A session has one connection, the
 /// newest. A user may have any number of sessions. A call costs O(1). A notice costs O(connections of its user), and its frame
 /// is encoded once per encoding. `tick` costs O(connections that are due now or within a second).
 public struct GatewayCore: Sendable {
@@ -64,7 +64,7 @@ public struct GatewayCore: Sendable {
 
     // MARK: Sockets
 
-    /// Adds a connection under a key that was never used before.
+    /// Adds a connection under a new key.
     ///
     /// - Parameters:
     ///   - encoding: the encoding of both directions, as agreed with the client.
@@ -205,7 +205,7 @@ extension GatewayCore {
         if let next, session != next { attach(key, next, connection.stream, now) }
     }
 
-    /// Schedules a check if it's earlier than the scheduled one. A later check is scheduled when that one runs.
+    /// Schedules a check unless an earlier one is scheduled. A later check is scheduled when the earlier one runs.
     private mutating func watch(_ connection: inout GatewayConnection, _ key: Int) {
         guard let due = connection.deadline, connection.watchedUntil.map({ due < $0 }) ?? true else { return }
         connection.watchedUntil = due

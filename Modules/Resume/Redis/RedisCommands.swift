@@ -64,7 +64,7 @@
             return try result.get()
         }
 
-        /// Publishes a live packet, unless their queue is full.
+        /// Queues a live packet, or drops it if the queue of packets is full.
         func pass(_ bytes: [UInt8], to stream: String) {
             let hasRoom = state.withLock { state in
                 guard !state.isClosed, state.packets.count < Self.packetsMax,
@@ -116,7 +116,7 @@
             }
         }
 
-        /// - Returns: true if the connection's server accepts questions.
+        /// Sends all waiting questions and packets. Returns true if the server accepts questions.
         private func perform(_ connection: ScriptConnection) throws(RedisFailure) -> Bool {
             let (questions, packets, known) = state.withLock { ($0.takeAll(), $0.takePackets(), $0.known) }
             let requests = questions.map { script.arguments($0.operation, known: known) }

@@ -86,7 +86,7 @@
             }
         }
 
-        /// - Throws: `RedisFailure`, also if Redis answers with an error.
+        /// Sends a command and returns the answer. Throws `RedisFailure`, also if Redis answers with an error.
         @discardableResult
         func expect(_ arguments: [String]) throws(RedisFailure) -> RedisValue {
             let answer = try call(arguments.map { Array($0.utf8) })

@@ -15,8 +15,8 @@
     ///   master, and whenever a replica is promoted;
     /// - the store's count of events with the highest count that the calling process has seen.
     ///
-    /// If either comparison shows another or an older store, or there is none, the store gets a new incarnation, and each of its
-    /// streams a new epoch when it is next used. The script does this itself, on the first call of any process.
+    /// If the server differs, or the store is older or missing, the store gets a new incarnation, and each of its streams a new
+    /// epoch when it is next used. The script does this itself, on the first call by any process.
     ///
     /// **Notices.** They arrive through Redis Pub/Sub. A process that names the streams it serves (`notices(of:)`, as a gateway
     /// does) receives only their notices. After a lost connection each of these streams gets a `ReplayNotice.missed`.
@@ -63,7 +63,7 @@
             try await RedisReplayBuffer(address, ReplayScript(settings: settings, database: address.database))
         }
 
-        /// - Parameter skew: the time by which the store's clock is ahead.
+        /// Connects with a shifted clock, for tests. `skew` is the time by which the store's clock is ahead.
         package static func connect(
             to address: RedisAddress, _ settings: RedisReplaySettings, skew: @escaping @Sendable () -> Duration
         ) async throws(ReplayBufferError) -> RedisReplayBuffer {
@@ -118,12 +118,12 @@
 
         private static func places(of user: String) -> String { "user/" + user }
 
-        /// - Returns: false if the store or the mailbox is full.
+        /// Asks for a change. Returns false if the store or the mailbox is full.
         private func change(_ operation: ReplayScript.Operation) async throws -> Bool {
             try ReplayScript.values(try await parts.commands.ask(operation)) != nil
         }
 
-        /// Each reader holds up to 4096 notices. Beyond that the oldest are dropped.
+        /// Returns notices of all streams. Each reader holds up to 4096; beyond that the oldest are dropped.
         public func notices() -> AsyncStream<ReplayNotice> {
             parts.subscriber.receiveAll()
             return parts.topic.subscribe()
@@ -143,11 +143,10 @@
             return try ReplayScript.values(try await parts.commands.ask(.values(names, stream: stream))) ?? [:]
         }
 
-        /// Queues the bytes and returns at once. The bytes, at most 64 KiB, are dropped if Redis can't be reached, or if 1024 packets or 4 MiB
-        /// already wait.
+        /// Passes at most 64 KiB on without waiting. Drops them if Redis can't be reached, or 1024 packets or 4 MiB wait.
         public func pass(_ bytes: [UInt8], to stream: String) async throws { parts.commands.pass(bytes, to: stream) }
 
-        /// Each reader holds up to 4096 changes. Beyond that the oldest are dropped.
+        /// Returns changes of all mailboxes. Each reader holds up to 4096; beyond that the oldest are dropped.
         public func words() -> AsyncStream<MailboxWord> {
             parts.subscriber.receiveAll()
             return parts.words.subscribe()

@@ -9,7 +9,7 @@
             case newEpoch
             /// Streams continue after a restart from the append-only file. Safe only if Redis has `appendonly yes` and
             /// `appendfsync always`, and no replica ever replaces it: with `everysec` a number may be given twice. A promoted
-            /// replica, and a store that is older than a running process knows, is detected even so.
+            /// replica is detected nevertheless, and so is a store that is older than a running process knows.
             case continues
         }
 

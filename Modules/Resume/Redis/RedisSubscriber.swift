@@ -2,7 +2,7 @@
     internal import MeshBase
     internal import MeshResumeGateway
 
-    /// Receives the messages of all processes about the streams that this process serves, by Redis Pub/Sub, on one connection
+    /// Receives all processes' messages about the streams that this process serves, through Redis Pub/Sub, on one connection
     /// and one thread.
     ///
     /// Redis keeps nothing for a subscriber whose connection is lost. When the subscription is back, each stream gets
@@ -24,7 +24,7 @@
             /// True if all channels must be received, because a reader didn't name the streams that it serves.
             var receivesAll = true
             var channels: [String: Channel] = [:]
-            /// Streams whose channel must be subscribed or unsubscribed, if they still are.
+            /// Streams whose channel may have to be subscribed or unsubscribed.
             var changed: Set<String> = []
             var isReceivingAll = false
             /// Questions that wait until their stream is subscribed.
@@ -149,7 +149,7 @@
             words.finish()
         }
 
-        /// Waits, unless the subscriber is closed meanwhile.
+        /// Waits, at most until the subscriber is closed.
         private func pause(for duration: Duration) {
             let end = ContinuousClock.now + duration
             while !isClosed, ContinuousClock.now < end {

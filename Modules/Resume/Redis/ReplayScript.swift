@@ -2,7 +2,7 @@
     internal import MeshBase
     internal import MeshResumeGateway
 
-    /// The questions to the script, and the reading of its answers.
+    /// Encodes questions to the script, and decodes its answers.
     struct ReplayScript: Sendable {
         enum Operation: Sendable {
             /// Asks for the store's incarnation and its count of events.
@@ -50,10 +50,10 @@
 
         private var channels: String { "\(settings.prefix):\(database):notices:" }
 
-        /// The channel on which a stream's changes are published.
+        /// Returns the channel on which a stream's changes are published.
         func channel(of stream: String) -> String { channels + stream }
 
-        /// The stream of a channel; nil for a channel of something else.
+        /// Returns the stream of a channel; nil if the channel isn't one of this store's.
         func stream(of channel: String) -> String? {
             channel.hasPrefix(channels) ? String(channel.dropFirst(channels.count)) : nil
         }
@@ -63,7 +63,7 @@
             channels.map { "*?[]\\".contains($0) ? "\\\($0)" : String($0) }.joined() + "*"
         }
 
-        /// The command that passes bytes to a stream's processes, without the script: nothing is kept or numbered.
+        /// Returns the command that passes bytes to a stream's processes, without the script: nothing is kept or numbered.
         func publish(_ bytes: [UInt8], to stream: String) -> [[UInt8]] {
             [Array("PUBLISH".utf8), Array(channel(of: stream).utf8), Array("0\n0\nWORD\n".utf8) + bytes]
         }
@@ -132,7 +132,7 @@
             }
         }
 
-        /// Returns at most a hundred years, because Lua isn't exact beyond that.
+        /// Returns a duration in milliseconds, at most a hundred years, so that Lua's numbers stay exact.
         private static func milliseconds(_ duration: Duration) -> String {
             "\(min(max(duration, .zero), .seconds(3_155_760_000)).components.seconds * 1000 + rest(duration))"
         }
@@ -161,7 +161,7 @@
                 entries: entries)
         }
 
-        /// - Returns: nil if the mailbox is full; else values by name.
+        /// Returns values by name; nil if the mailbox is full.
         static func values(_ value: RedisValue) throws(ReplayBufferError) -> [String: [UInt8]]? {
             guard tail(value) != nil, let list = value.list, list.count == 6, let parts = list[5].list else {
                 throw ReplayBufferError(.unavailable, "unexpected answer from Redis")

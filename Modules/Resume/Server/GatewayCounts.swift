@@ -20,7 +20,7 @@ public struct GatewayCounts: Hashable, Sendable {
     public var published = 0
     /// The number of questions that the app or a store couldn't answer.
     public var unanswered: [GatewayProblem.Source: Int] = [:]
-    /// The number of closed connections by close code.
+    /// The number of connections that the gateway closed, by close code.
     public var closed: [UInt16: Int] = [:]
 
     /// The counters in Prometheus text format, version 0.0.4.

@@ -25,7 +25,7 @@
         private var disconnections = DisconnectionLog()
         private var isReadingDisconnections = false
         private let catchUpInterval: Duration
-        /// Receives disconnections too. The server holds it.
+        /// Also learns of disconnected users. The server keeps it alive.
         weak var mailboxes: MailboxLoop?
         private var isShuttingDown = false
         private var whenEmpty: EventLoopPromise<Void>?
@@ -154,7 +154,7 @@
             performDirectives()
         }
 
-        /// - Parameter standing: the answer of the buffer about their stream; nil if there was none.
+        /// - Parameter standing: the range of the stream of disconnections; nil if the buffer couldn't answer.
         func readDisconnections(in standing: ReplayStanding?) {
             if let standing, disconnections.isUnknown { disconnections.located(standing, now) }
             readDisconnections()

@@ -36,7 +36,7 @@
             }
         }
 
-        /// Answers a request that carries the token for publishing.
+        /// Answers a request if it carries the token for publishing.
         private static func append(
             _ settings: GatewayServerSettings, _ gateway: NIOLoopBound<GatewayLoop>, _ loop: any EventLoop,
             _ request: HTTPService.Request, _ body: () async throws -> String

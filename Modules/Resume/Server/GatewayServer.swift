@@ -11,9 +11,11 @@
     /// A gateway over WebSockets: resumable streams of numbered events for an app's users, and mailboxes of their devices.
     ///
     /// ```swift
-    /// let server = try await GatewayServer.start(settings, app: GatewayApp { token, _ in await user(of: token) }, buffer:
-    /// buffer) try await server.publish(ReplayEvent(type: "MESSAGE", json: Array("1".utf8)), to: "user 7") await
-    /// server.shutDown() ```
+    /// let app = GatewayApp { token, _ in await user(of: token) }
+    /// let server = try await GatewayServer.start(settings, app: app, buffer: buffer)
+    /// try await server.publish(ReplayEvent(type: "MESSAGE", json: Array("1".utf8)), to: "user 7")
+    /// await server.shutDown()
+    /// ```
     ///
     /// All sockets run on one thread. Only the app's closures and the buffer run elsewhere. To use more cores, start more
     /// servers on one shared buffer.
@@ -150,7 +152,7 @@
             return (try? await loop.submit { gateway.value.currentCounts() }.get()) ?? GatewayCounts()
         }
 
-        /// Asks every client to reconnect, each at a different time. Waits a few seconds at most until they have gone, and ends.
+        /// Asks every client to reconnect, each at a different time. Waits at most a few seconds until they have gone, then ends.
         public func shutDown() async {
             ticks.cancel()
             await listener.stop()

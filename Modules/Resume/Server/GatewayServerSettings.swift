@@ -18,8 +18,8 @@ public struct GatewayServerSettings: Sendable {
     /// The token for two requests on the metrics port: `POST /publish/USER/TYPE` appends an event, and `POST /disconnect/USER`
     /// disconnects a user. It is sent as `Authorization: Bearer TOKEN` and has at least 16 bytes. nil serves neither.
     public var publishToken: String?
-    /// Sites whose pages may connect from a browser, such as `https://app.example`, besides the gateway's own. Empty by
-    /// default: apps don't send `Origin`, and browsers always do.
+    /// Sites whose pages may connect from a browser, such as `https://app.example`, in addition to the gateway's own. Empty
+    /// by default: browsers send `Origin`, apps don't.
     public var allowedOrigins: Set<String> = []
     /// The times and bounds of a client's connection.
     public var connection = GatewaySettings()
@@ -41,7 +41,7 @@ public struct GatewayServerSettings: Sendable {
     /// True if the trusted proxies begin each connection with a header of the PROXY protocol, version 1 or 2, as load balancers
     /// for TCP do. A connection from a trusted proxy without it is closed.
     public var usesProxyProtocol = false
-    /// The bounds for clients that haven't authenticated.
+    /// The bounds of clients' sockets: the size of messages, and the number of connections.
     public var socket = WebSocketLimits()
     /// The time within which clients reconnect when a gateway ends, each at a different time.
     public var shutdownSpread = Duration.seconds(10)
@@ -80,7 +80,7 @@ public struct GatewayProblem: Sendable {
     public let cause: String
 }
 
-/// The app's part of a gateway: checking tokens, and answering for its users.
+/// The app's functions for a gateway: they check tokens, and return the fields of READY.
 public struct GatewayApp: Sendable {
     /// Checks a token and returns its user, or nil to refuse the token. If it throws, the client tries again later.
     public var authenticate: @Sendable (_ token: String, ClientProperties?) async throws -> GatewayUser?
@@ -88,7 +88,7 @@ public struct GatewayApp: Sendable {
     /// Returns the fields of READY for a user whose session begins. If it throws, the client tries again later.
     public var ready: @Sendable (_ user: String, ClientProperties) async throws -> ReadyFields
 
-    /// Creates the app's part from functions that check a token and return the fields of READY.
+    /// Creates the app's functions, with tokens that don't expire.
     public init(
         authenticate: @escaping @Sendable (_ token: String, ClientProperties?) async throws -> String?,
         ready: @escaping @Sendable (_ user: String, ClientProperties) async throws -> ReadyFields = { _, _ in .none }
@@ -98,7 +98,7 @@ public struct GatewayApp: Sendable {
             ready: ready)
     }
 
-    /// Creates the app's part with tokens that expire.
+    /// Creates the app's functions, with tokens that may expire.
     ///
     /// - Parameters:
     ///   - users: checks a token, as `authenticate` does.

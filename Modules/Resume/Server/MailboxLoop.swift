@@ -26,7 +26,7 @@
         private var writes: [Int: WriteQueue] = [:]
         private var isShuttingDown = false
         private(set) var acceptedCount = 0
-        /// The number of closed connections by close code.
+        /// The number of connections that the gateway closed, by close code.
         private(set) var closedCounts: [UInt16: Int] = [:]
 
         private struct WriteQueue {

@@ -5,7 +5,7 @@
 
     /// Asks a store on behalf of users, each within its share. Used on the event loop only.
     ///
-    /// It asks a busy store again, so that no connection is closed for it.
+    /// If the store is busy, it asks again after 20 ms, so that no connection is closed for it.
     final class StoreTurns {
         /// Starts a question. Must call `finish` for its user once it is answered.
         typealias Question = @Sendable () -> Void
@@ -79,7 +79,7 @@
             while let (_, question) = queue.take(start.duration(to: .now)) { question() }
             isStarting = false
             for (user, isStrained) in queue.takeStrained() { onStrain(user, isStrained) }
-            // Work that waits for its user's rate needs a timer: perhaps no answer arrives that would start it.
+            // Work that waits for its user's rate needs a timer, because no answer may arrive that would start it.
             guard !queue.isEmpty, !isWaiting else { return }
             isWaiting = true
             let bound = NIOLoopBound(self, eventLoop: loop)

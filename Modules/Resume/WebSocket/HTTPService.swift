@@ -4,8 +4,8 @@
     import NIOPosix
 
     /// A small HTTP server on loopback for operators, for example for metrics and health. Each connection serves one
-    /// request of at most 128 KiB. It has 10 s to send the request, and 10 s to receive the response; the closure may
-    /// take any time.
+    /// request of at most 128 KiB. The client has 10 s to send the request, and 10 s to receive the response. The
+    /// closure may take any time.
     ///
     /// Requests from pages of other sites are refused (403), and so are requests for another host name (421).
     package final class HTTPService: Sendable {

@@ -1,5 +1,5 @@
 /// Assembles the frames of one direction into messages (RFC 6455, 5.4). The fragments of a message are consecutive,
-/// except for control frames between them. Holds at most `bytesMax`.
+/// except for control frames between them. Holds at most `bytesMax` bytes.
 struct MessageAssembler: Sendable {
     enum Kind: Sendable { case text, binary }
 

@@ -7,7 +7,7 @@
     /// Deviation: version 1 accepts TCP4 and TCP6 only with addresses of that family, and the additional fields (TLV) of
     /// version 2 are skipped unread.
     struct ProxyHeader: Equatable, Sendable {
-        /// Why bytes are no header.
+        /// The error for bytes that aren't a header.
         struct Malformed: Error {}
 
         /// Maximum number of bytes of the addresses and additional fields in version 2.
@@ -24,7 +24,7 @@
 
         /// Reads the header at the beginning of a connection's bytes.
         ///
-        /// - Returns: nil if more bytes are needed. Never more than `fieldBytesMax` and 16.
+        /// - Returns: nil if more bytes are needed, at most `fieldBytesMax` + 16 in total.
         static func read(_ bytes: [UInt8]) throws(Malformed) -> ProxyHeader? {
             if bytes.starts(with: signature.prefix(bytes.count)) { return try readBinary(bytes) }
             guard bytes.starts(with: word.prefix(bytes.count)) else { throw Malformed() }
@@ -49,7 +49,7 @@
             return ProxyHeader(client: fields[1], byteCount: end + 1)
         }
 
-        /// Only the characters of an address: budgets read it closely, and count one that they can't read by its text.
+        /// Checks the characters only. Budgets parse addresses, and count one that they can't parse by its text.
         private static func isAddress(_ text: String) -> Bool {
             text.utf8.count <= 45 && text.allSatisfy { $0.isHexDigit && $0.isASCII || $0 == ":" || $0 == "." }
         }
@@ -83,7 +83,7 @@
         }
     }
 
-    /// Takes the header of a trusted proxy off a connection. Closes a connection that begins with anything else.
+    /// Removes the header of a trusted proxy from a connection. Closes a connection that begins with anything else.
     final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
         typealias InboundIn = ByteBuffer
         typealias InboundOut = ByteBuffer

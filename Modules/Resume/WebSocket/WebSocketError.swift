@@ -40,7 +40,7 @@ public struct WebSocketError: CodedError {
 }
 
 extension WebSocketError {
-    /// - Throws: `invalidSettings` if the port is out of range. The system would take it modulo 65,536.
+    /// Throws `invalidSettings` if the port is out of range, because the system would take it modulo 65,536.
     static func require(port: Int) throws(WebSocketError) {
         guard (0...65_535).contains(port) else {
             throw WebSocketError(.invalidSettings, "port \(port) is outside 0 to 65535")

@@ -1,6 +1,6 @@
 import MeshBase
 
-/// The bounds for connections that haven't authenticated.
+/// The bounds of WebSockets and of their number, whether or not a user has authenticated.
 public struct WebSocketLimits: Hashable, Sendable {
     /// Maximum size in bytes of a message with all its fragments, and of each fragment. A larger one closes the
     /// connection with code 1009.
@@ -28,7 +28,7 @@ extension WebSocketLimits {
     /// The number of connections that the hard limit of descriptors (`ulimit -Hn`) allows.
     package static var connectionsThatFit: Int { max(1, DescriptorLimit.current.hard - descriptorsKept) }
 
-    /// Returns the effective limits. A soft limit of descriptors below `connectionsMax` lowers it.
+    /// Returns the effective limits. A lower soft limit of descriptors lowers `connectionsMax`.
     /// - Throws: `WebSocketError.Code.invalidSettings` if `connectionsMax` exceeds the hard limit.
     func fitted() throws(WebSocketError) -> WebSocketLimits {
         guard connectionsMax <= Self.connectionsThatFit else {

@@ -14,6 +14,7 @@
 
         private init(_ channel: any Channel) { self.channel = channel }
 
+        /// Starts a server.
         /// - Parameters:
         ///   - port: 0 lets the system choose.
         ///   - tls: nil serves clear text, which is refused unless `host` is a loopback address.
@@ -57,7 +58,7 @@
                                 try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
                             }
                             var policy = policy
-                            // No check of `Host`: a proxy passes on the name by which the client called it.
+                            // Doesn't check `Host`: a proxy passes on the name by which the client called it.
                             if client.address == nil { policy.isSecure = true }
                             let upgrade = Upgrade(
                                 key: key, client: bound, admission: admission, protocols: protocols, policy: policy,
@@ -82,7 +83,7 @@
     struct SocketAdmission {
         /// Maximum number of remembered addresses at which a user has authenticated.
         static let knownAddressesMax = 8192
-        /// The share of places reserved for known addresses: one in this many.
+        /// The share of connections reserved for known addresses: one in this many.
         private static let keptShare = 10
 
         private let limits: WebSocketLimits
@@ -95,7 +96,7 @@
         init(_ limits: WebSocketLimits) { self.limits = limits }
 
         /// - Parameter address: nil for a proxy. Its clients are counted once their addresses are known.
-        /// - Returns: A number that was never used; nil if the connection is refused.
+        /// - Returns: A new key for the connection; nil if it is refused.
         mutating func admit(_ address: String?) -> Int? {
             guard hasPlace(for: address), enter(address) else { return nil }
             count += 1
@@ -103,7 +104,7 @@
             return key
         }
 
-        /// Remembers an address at which a user has authenticated. It may use the reserved places.
+        /// Remembers an address at which a user has authenticated. It may use the reserved connections.
         mutating func remember(_ address: String?) {
             guard let address, !known.newer.contains(address) else { return }
             if known.newer.count >= Self.knownAddressesMax / 2 { known = ([], known.newer) }
@@ -122,7 +123,7 @@
             return count < limits.connectionsMax - kept
         }
 
-        /// - Returns: False if the address has reached its maximum of connections.
+        /// Counts a connection. Returns false if the address has reached its maximum of connections.
         mutating func enter(_ address: String?) -> Bool {
             guard let address else { return true }
             guard counts[address, default: 0] < limits.connectionsPerAddress else { return false }
@@ -171,14 +172,14 @@
             address = addresses.isProxy(peer) ? nil : addresses.share(peer, [], [])
         }
 
-        /// - Returns: False if the client's address has reached its maximum of connections.
+        /// Learns the address from HTTP headers. Returns false if it has reached its maximum of connections.
         func enter(_ admission: inout SocketAdmission, _ headers: HTTPHeaders) -> Bool {
             guard address == nil else { return true }
             return enter(&admission, addresses.share(peer, headers["Forwarded"], headers["X-Forwarded-For"]))
         }
 
-        /// - Parameter reported: the address in the PROXY protocol's header; nil for a connection of the proxy itself.
-        /// - Returns: false where the client's address has as many connections as it may.
+        /// Learns the address from the PROXY protocol's header; nil for a connection of the proxy itself. Returns false if
+        /// the address has reached its maximum of connections.
         func enter(_ admission: inout SocketAdmission, asClient reported: String?) -> Bool {
             guard let reported else { return true }
             peer = reported

@@ -16,7 +16,7 @@ final class SessionNotices: WatchSessionListener {
         case context(ReceivedContext, isNewForApp: Bool)
     }
 
-    /// The number of unread notices that are kept. Beyond it the oldest are dropped.
+    /// Maximum number of unread notices. Beyond it the oldest are dropped.
     static let waitingMax = 256
 
     let stream: AsyncStream<Notice>
@@ -57,6 +57,6 @@ struct ReceivedContext: @unchecked Sendable {
         forApp = NSDictionary(dictionary: content)
     }
 
-    /// True if the app should see the context: it has keys of the app's, or is empty altogether.
+    /// True if the app should see the context: it has keys of the app, or no keys at all.
     var isForApp: Bool { !content.isEmpty || all.count == 0 }
 }

@@ -54,7 +54,7 @@ final class WatchChannel {
         let clock = configuration.clock
         let multiplexer = WatchSessionMultiplexer.of(session, clock: clock)
         let port = ReferencePort(multiplexer: multiplexer, decoder: decoder, clock: clock)
-        // A stand-in behaves like WatchConnectivitySwift 5, so it isn't asked for its dialect.
+        // A stand-in behaves like WatchConnectivitySwift 5, so its dialect is known.
         let isStandIn = session is StandInSession
         let localPeer = configuration.localPeer ?? .thisDevice(isStandIn: isStandIn)
         let folder = configuration.folder ?? .sessionMesh(isStandIn: isStandIn)
@@ -194,9 +194,9 @@ final class WatchChannel {
 
     /// Creates the file transfers, because files may arrive as soon as the session is active.
     ///
-    /// The folder may be unusable, for example on a full disk or before the first unlock of the phone. Files that
-    /// arrive meanwhile are lost here. A sender with this library sends them again, because it got no acknowledgement.
-    /// Retries after 1 s, doubling to 60 s.
+    /// If the folder is unusable, for example on a full disk or before the phone's first unlock, retries after 1 s,
+    /// doubling to 60 s. Files that arrive meanwhile are lost here. A sender with this library sends them again,
+    /// because it got no acknowledgement.
     private func openFiles(at folder: URL, after backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(60))) {
         do {
             _ = try holder.files()
@@ -211,8 +211,8 @@ final class WatchChannel {
         }
     }
 
-    /// Creates the mesh's transport, and the store that it uses or the error why it uses none. The transport isn't
-    /// started yet: listeners have to be attached first.
+    /// Creates the mesh's transport and its store. If the store fails, the transport works without it, and the error is
+    /// returned. Start the transport after attaching the listeners.
     private static func makeMesh(
         _ localPeer: SessionPeer, _ session: any WCSessionProviding, _ configuration: WatchConnection.Configuration,
         in folder: URL?

@@ -37,8 +37,8 @@ extension WatchConnection {
         await requests.send(request, strategy: strategy)
     }
 
-    /// Waits for the counterpart and sends the request live. Repeats both if sending fails. The handler still runs at
-    /// most once.
+    /// Waits for the counterpart and sends the request live. Repeats both if sending fails; the handler runs at most
+    /// once nevertheless.
     /// - Parameter connectionTimeout: Maximum time that one attempt waits for the counterpart.
     public func sendWhenReady<R: WatchRequest>(
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue, maxAttempts: Int = 3,
@@ -107,8 +107,8 @@ extension WatchConnection {
         do {
             try await requests.waitUntilReachable(timeout: min(timeout / 2, Self.dialectTimeout))
         } catch ConnectionError.timeout {
-            // The session reports a reachable counterpart that doesn't answer. The strategy decides what happens next,
-            // unless the counterpart turns out to speak the other dialect.
+            // The session reports a reachable counterpart that doesn't answer, so it may speak the other dialect. If it
+            // doesn't, the strategy decides what happens next.
             await counterpart.sendHelloIfSilent()
         }
     }

@@ -23,9 +23,9 @@ extension SharedState {
         self.init(
             initialValue: initialValue, connection: channel, id: id, merge: merge, encoder: encoder,
             decoder: decoder)
-        // The mirror shows values to the counterpart, so the state itself must not.
+        // The mirror sends values to this counterpart, so the state itself must not.
         exclude(CounterpartTransport.counterpart)
-        // Foundation's coders, which reject non-finite numbers: WatchConnectivitySwift 5 uses them by default.
+        // WatchConnectivitySwift 5 uses Foundation's coders by default, which reject non-finite numbers.
         connection.channel.mirror.add(self, encoder: encoder ?? JSONEncoder(), decoder: decoder ?? JSONDecoder())
     }
 }

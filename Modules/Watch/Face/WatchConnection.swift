@@ -84,8 +84,8 @@ public final class WatchConnection: NSObject {
     public nonisolated let session: any WCSessionProviding
     /// The connection's requests feature, which can address any of its peers.
     public nonisolated let requests: SessionRequests
-    /// The error that made the configured store unusable; nil if it works. Everything is kept in memory then. `busy` if
-    /// another connection uses the store.
+    /// The error that made the configured store unusable, so that everything is kept in memory; nil if it works. `busy`
+    /// means that another connection uses the store.
     public nonisolated let storeError: (any Error)?
     nonisolated let core: TransportConnection
     nonisolated let counterpart: CounterpartTransport
@@ -97,7 +97,7 @@ public final class WatchConnection: NSObject {
     private let contexts = Topic<ReceivedContext>(bufferLimit: 64, overflow: .dropOldest)
     private let listeners = OwnedTasks()
 
-    /// Attaches to the session's delegate and activates the session.
+    /// Creates a connection, takes the session's delegate slot and activates the session.
     /// - Parameters:
     ///   - encoder: Writes requests and responses. Don't change it afterwards.
     ///   - decoder: Reads requests and responses.

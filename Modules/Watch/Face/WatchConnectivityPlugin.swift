@@ -25,7 +25,7 @@ public struct WatchConnectivityPlugin: Plugin {
 }
 
 extension CounterpartTransport {
-    /// Creates a wrapper over a silent session. It must pass everything of the mesh's transport through unchanged.
+    /// Creates a wrapper over a silent session. It must forward all traffic of the mesh's transport unchanged.
     convenience init(silentOver mesh: any SessionSyncTransport) {
         let (session, clock) = (StandInSession(), SystemClock())
         (session.isReachable, session.autoReply) = (false, false)

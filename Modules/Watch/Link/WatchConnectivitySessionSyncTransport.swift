@@ -20,7 +20,7 @@ public import MeshTransport
 /// It activates the session and shares its delegate with the app; see `WatchSessionMultiplexer`. Each mode uses these
 /// calls:
 ///
-/// | Mode | By |
+/// | Mode | Calls |
 /// |---|---|
 /// | `realtimeBestEffort`, `snapshotRequest`, `acknowledgement` | message; user info if no peer can be reached, or the message is refused |
 /// | `reliableEventually` | message, acknowledged and repeated, while the peer answers; otherwise user info, also for everything unacknowledged |

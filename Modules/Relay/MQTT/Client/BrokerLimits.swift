@@ -8,7 +8,7 @@
         var qualityOfServiceMax: UInt8 = 2
         var receiveMaximum: UInt16 = .max
 
-        /// Below this number of unacknowledged messages, sending waits for round trips.
+        /// The lowest Receive Maximum at which sending doesn't often wait for round trips.
         static let receiveMaximumMin: UInt16 = 10
 
         init() {}

@@ -8,25 +8,25 @@
     /// A relay client over libmosquitto (2.0 or newer): MQTT 5 over TCP or TLS.
     ///
     /// Its own thread connects, reads, writes and calls the observer. `publish` may be called from any thread; it
-    /// passes the message to the library and wakes that thread. The thread waits by `poll`, because `mosquitto_loop`
+    /// passes the message to the library and wakes that thread. The thread waits with `poll`, because `mosquitto_loop`
     /// uses `select`, which fails for descriptors of 1,024 and above.
     ///
     /// At most `unacknowledgedMax` messages are outstanding: unacknowledged by the broker (QoS 1) or not yet sent (QoS
-    /// 0). Beyond it `publish` throws `full`. The broker's Receive Maximum narrows the library's own window. Brokers
-    /// are asked to send packets of at most `packetBytesMax`, but one that ignores this can make the library hold a
-    /// packet of 256 MB.
+    /// 0). Beyond it `publish` throws `full`. The broker's Receive Maximum can lower the library's own window. Brokers
+    /// are asked to send packets of at most `packetBytesMax` bytes. A broker that ignores this can make the library
+    /// hold a packet of 256 MB.
     public final class MosquittoClient: RelayClient, @unchecked Sendable {
         /// Maximum number of outstanding messages.
         public static let unacknowledgedMax = 256
-        /// The largest window of unacknowledged messages. Brokers narrow it by Receive Maximum.
+        /// Maximum number of messages in flight at once. A broker can lower it with its Receive Maximum.
         public static let receiveMaximum: UInt16 = 100
-        /// The largest packet that brokers are asked to send.
+        /// Maximum number of bytes per packet that brokers are asked to send.
         public static let packetBytesMax: UInt32 = 135_168
 
         struct State {
             var observer: (any RelayClientObserver)?
             var isConnected = false
-            /// The broker gave this client's place to another client with the same ID.
+            /// The broker ended the connection for another client with the same ID.
             var isReplaced = false
             /// This side ended the connection.
             var isDropped = false
@@ -43,7 +43,7 @@
             var isFull = false
             /// The thread has been woken and will check for messages to write.
             var isWoken = false
-            /// IDs of outstanding messages. The library keeps those of QoS 1 over connections.
+            /// IDs of outstanding messages of QoS 1, which the library keeps across connections, and of QoS 0.
             var unacknowledged: Set<Int32> = []
             var immediate: Set<Int32> = []
             /// IDs reported as done before `publish` had recorded them.
@@ -164,7 +164,7 @@
                 message.isAcknowledged ? 1 : 0, message.isRetained, properties)
             switch mosq_err_t(status) {
             case MOSQ_ERR_SUCCESS: break
-            // The library sends it on the next connection, unless it is best effort.
+            // The library sends an acknowledged message on the next connection.
             case MOSQ_ERR_NO_CONN where message.isAcknowledged: break
             case MOSQ_ERR_OVERSIZE_PACKET, MOSQ_ERR_PAYLOAD_SIZE: return LinkError(.oversized, Self.text(status))
             default:
@@ -216,7 +216,7 @@
                 }
                 if isOver { waiter.resume() }
             }
-            // A thread that is still connecting then has no observer to call, and ends.
+            // A thread that is still connecting finds no observer to call, and ends.
             state.withLock { $0.observer = nil }
         }
     }
@@ -295,8 +295,8 @@
             while status == Int32(MOSQ_ERR_SUCCESS.rawValue), end.map({ ContinuousClock.now < $0 }) ?? true {
                 status = runLoopOnce(timeoutMilliseconds: end == nil ? Self.pingCheckMilliseconds : 200)
                 guard end == nil, state.withLock({ $0.mustEnd }) else { continue }
-                // `close` may have come before there was a connection. The time limit protects against a broker that
-                // hangs.
+                // `close` may have been called before there was a connection. The deadline protects against a broker
+                // that hangs.
                 mosquitto_disconnect_v5(handle, 0, nil)
                 end = ContinuousClock.now + .seconds(1)
             }
@@ -317,7 +317,7 @@
                 state.withLock { $0.isWoken = false }
             case .ready: break
             }
-            // Reading without data isn't an error. Reading each time keeps constant publishing from starving it.
+            // Reads each time, so that constant publishing can't starve reading. Reading without data isn't an error.
             var status = mosquitto_loop_read(handle, 1)
             guard status == Int32(MOSQ_ERR_SUCCESS.rawValue) else { return status }
             if mosquitto_want_write(handle) { status = mosquitto_loop_write(handle, 1) }

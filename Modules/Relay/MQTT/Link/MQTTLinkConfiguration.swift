@@ -29,8 +29,8 @@
             self.broker = broker
         }
 
-        /// The ID under which the broker keeps this peer's session. A client with the same ID takes the session over
-        /// without any key, but gets only sealed messages.
+        /// The ID under which the broker keeps this peer's session. Any client with this ID can take the session over,
+        /// but it gets only sealed messages.
         public var clientID: String { "sessionmesh-\(identity.peerID.description.prefix(32))" }
     }
 
@@ -59,8 +59,8 @@
     public typealias MQTTSessionSyncTransport = RelaySessionSyncTransport
 
     extension PayloadLimit {
-        /// Maximum size of a sealed message on the lanes `queue` and `latest`. It fits AWS IoT Core, but exceeds the
-        /// retained messages of Azure Event Grid.
+        /// Maximum size of a sealed message on the lanes `queue` and `latest`. It fits AWS IoT Core, but exceeds Azure
+        /// Event Grid's limit for retained messages.
         public static let mqttMessage = PayloadLimit(
             id: "mqtt.message", bytes: 130_000, summary: "Message through an MQTT broker, sealed",
             source: "AWS IoT Core's 131,072 bytes, less sealing (91) and the topic")

@@ -31,7 +31,7 @@
         private let state: Locked<State>
         private let start = ContinuousClock.now
 
-        /// Creates a pairing of two devices over a broker, by a secret that one shows and the other reads.
+        /// Creates a pairing of two devices over a broker, with a secret that one shows and the other reads.
         ///
         /// - Parameters:
         ///   - trustedPeers: Receives the peer when the pairing succeeds.
@@ -58,9 +58,9 @@
                         isAdministrator: isAdministrator)))
         }
 
-        /// Opens the window until a device is paired, the attempt fails or a minute has passed. Can run once.
+        /// Opens the window until a device is paired, the attempt fails or a minute has passed. Call it once.
         /// Cancelling the task closes the window.
-        /// - Returns: The peer, which is trusted by then.
+        /// - Returns: The peer, which is now trusted.
         /// - Throws: `MQTTError`: `invalidArgument` on a second call, `timedOut`, `notPaired`; `CancellationError`;
         ///   `SecurityError` if the trusted peers can't be saved.
         public func run() async throws -> TrustedPeer {
@@ -130,7 +130,7 @@
             for step in steps {
                 switch step {
                 case .publish(let bytes):
-                    // After a lost connection, the next one repeats it.
+                    // If this fails, the next connection repeats only the announcement, so the pairing may time out.
                     try? client.publish(RelayMessage(topic: topic, bytes: bytes))
                 case .paired(let peer): end(.success(peer))
                 }

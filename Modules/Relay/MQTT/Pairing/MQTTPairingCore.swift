@@ -12,7 +12,7 @@
     ///
     /// The seal is ChaCha20-Poly1305, and authenticates the topic. Messages that can't be opened come from devices
     /// without the secret, and are ignored. So the broker can prevent a pairing, but nothing else. `PairingExchange`
-    /// proves that both devices mean each other. The peer proves that it has the key of its ID in its first hello.
+    /// proves that both devices mean each other. In its first hello, the peer proves that it has the key of its ID.
     ///
     /// At most `messagesMax` messages are processed.
     struct MQTTPairingCore: Sendable {
@@ -36,7 +36,7 @@
         private let isAdministrator: Bool
         private var exchange: PairingExchange?
         private var remote: PeerID?
-        /// Received messages, because brokers repeat them.
+        /// The messages received so far. Brokers may repeat them.
         private var seen: Set<[UInt8]> = []
 
         init(secret: PairingSecret, own: PeerID, name: String, isOwn: Bool = false, isAdministrator: Bool = false) {

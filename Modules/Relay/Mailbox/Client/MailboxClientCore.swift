@@ -15,11 +15,11 @@ package struct MailboxClientCore: Sendable {
         case prove([UInt8])
         case opened
         case following
-        /// The presence of a followed device, or this device's own presence once the gateway has taken it.
+        /// The presence of a followed device, or this device's own presence once the gateway has accepted it.
         case presence(MailboxID, [UInt8])
         case received(MailboxPacket)
         case writable
-        /// The gateway refused a post for good.
+        /// The gateway refused a post permanently.
         case refused(MailboxPost, String)
         /// End the connection, because the gateway is silent or broke the protocol.
         case drop(String)

@@ -36,7 +36,7 @@ extension MailboxRequest {
         return writer.array()
     }
 
-    /// - Throws: `MailboxError`, also if a field exceeds the bounds of `MailboxFrame`.
+    /// Decodes a frame. Throws `MailboxError`, also if a field exceeds the bounds of `MailboxFrame`.
     package init(_ bytes: [UInt8]) throws(MailboxError) {
         self = try MailboxFrame.read(bytes) { (reader: inout WireReader) in try MailboxRequest(&reader) }
     }

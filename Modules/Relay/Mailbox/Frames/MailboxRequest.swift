@@ -7,7 +7,7 @@ package enum MailboxRequest: Hashable, Sendable {
     case follow([MailboxID])
     /// A message for another device's mailbox.
     case post(MailboxPost)
-    /// Everything on the lane `queue` up to this position has been passed on.
+    /// The device has passed on everything on the lane `queue` up to this position.
     case taken(MailboxPosition)
     /// A sign of life.
     case heartbeat
@@ -19,14 +19,14 @@ package struct MailboxOpening: Hashable, Sendable {
     package var token: String
     /// The SubjectPublicKeyInfo in DER, whose hash is the mailbox's ID.
     package var publicKey: [UInt8]
-    /// The signature of `MailboxFrame.signed(_:server:)`: ECDSA over P-256, both numbers in 32 bytes each.
+    /// The signature of `MailboxFrame.signed(_:server:)`: ECDSA over P-256, two numbers of 32 bytes each.
     package var signature: [UInt8]
     /// The presence that the gateway publishes once this connection has ended.
     package var will: [UInt8]
     /// The last position in the queue that this process passed on; nil for none.
     package var after: MailboxPosition?
 
-    /// The host for which it's signed; nil in the first version of the protocol.
+    /// The host that the signature names; nil in the first version of the protocol.
     package var server: String?
 
     /// Creates a request. `after` is the last position that this device has passed on; nil for none.
@@ -45,7 +45,7 @@ package enum MailboxLane: UInt8, Hashable, Sendable, CaseIterable {
     case hello = 1
     /// A packet between two present devices. Not kept.
     case datagram = 2
-    /// Kept in order until it was taken, within the gateway's limits.
+    /// Kept in order until the receiver has taken it, within the gateway's limits.
     case queue = 3
     /// The newest message per key and sender is kept.
     case latest = 4

@@ -37,7 +37,7 @@ extension MailboxServerFrame {
         return writer.array()
     }
 
-    /// - Throws: `MailboxError`.
+    /// Decodes a frame. Throws `MailboxError`.
     package init(_ bytes: [UInt8]) throws(MailboxError) {
         self = try MailboxFrame.read(bytes) { (reader: inout WireReader) in try MailboxServerFrame(&reader) }
     }

@@ -18,7 +18,7 @@ package enum MailboxServerFrame: Hashable, Sendable {
 
 /// A message found in a mailbox.
 package struct MailboxPacket: Hashable, Sendable {
-    /// The sender according to the gateway. The sealed bytes prove it.
+    /// The sender according to the gateway. Only the sealed bytes prove it.
     package var from: MailboxID
     /// The lane, which decides how the message is kept.
     package var lane: MailboxLane

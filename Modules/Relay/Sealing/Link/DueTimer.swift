@@ -2,7 +2,7 @@
     import MeshBase
     import MeshTransport
 
-    /// A timer whose task calls its owner at the planned times.
+    /// A timer that calls its owner at planned times, in a task.
     package final class DueTimer: Sendable {
         private let clock: any DeliveryClock
         private let planned = Locked<Duration?>(nil)
@@ -33,7 +33,7 @@
 
         package func wakeNow() { caller.yield() }
 
-        /// Starts the calls. They end when the task is cancelled; once it has ended, none is running.
+        /// Starts the calls, which end when the task is cancelled. Once the task has ended, no call is running.
         package func run(_ body: @escaping @Sendable () -> Void) -> Task<Void, Never> {
             let calls = calls
             return Task { for await _ in calls where !Task.isCancelled { body() } }

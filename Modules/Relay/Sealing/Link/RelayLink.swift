@@ -7,8 +7,8 @@
     ///
     /// Guests connect on live lanes only; the relay keeps nothing for them.
     ///
-    /// Safe to use from any thread. The core runs on the client's thread and in a timer task. Either calls the
-    /// observer, one call at a time and in the core's order.
+    /// Safe to use from any thread. The observer is called on the client's thread, in the link's tasks, or in
+    /// `disconnect` and `close`. Except for `writable`, calls come one at a time and in the core's order.
     public final class RelayLink: GuestAdmittingLink {
         public let lanes: [LinkLane: PayloadLimit]
         public let traits = LinkTraits(
@@ -21,7 +21,7 @@
             /// A thread is performing directives, including those added meanwhile.
             var isPerforming = false
 
-            /// - Returns: nil if there is nothing to do. Then another thread may perform directives.
+            /// Takes the next directives; nil if there are none. Then another thread may perform directives.
             mutating func next() -> (directives: [RelayLinkCore.Directive], observer: (any LinkObserver)?)? {
                 let directives = core.takeDirectives()
                 isPerforming = !directives.isEmpty
@@ -150,7 +150,7 @@
             switch directive {
             case .subscribe(let topics): client.subscribe(to: topics)
             case .unsubscribe(let topics): client.unsubscribe(from: topics)
-            // A message that isn't accepted is repeated later, or on the next connection.
+            // The core repeats a message that isn't accepted, later or on the next connection.
             case .publish(let message): try? client.publish(message)
             case .found(let id): observer?.found(id.address, as: id.description)
             case .connected(let id): observer?.connected(id.address, as: id.description)

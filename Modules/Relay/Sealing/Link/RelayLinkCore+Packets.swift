@@ -4,7 +4,7 @@
 
     // Sealing and opening packets on the lanes.
     extension RelayLinkCore {
-        /// - Throws: `LinkError`: `unreachable`, `oversized`.
+        /// Seals a packet. Throws `LinkError`: `unreachable`, `oversized`.
         mutating func seal(_ packet: LinkPacket, to id: PeerID) throws(LinkError) -> RelayMessage {
             guard let peer = peers[id], let key = peer.key, let limit = limits[packet.lane] else {
                 throw LinkError(.unreachable)
@@ -41,7 +41,7 @@
         }
 
         mutating func received(_ bytes: UnsafeRawBufferPointer, on name: String, _ now: Duration) {
-            // Cleared retained messages are empty.
+            // An empty message clears a retained one.
             guard let topic = RelayTopic(name), !bytes.isEmpty else { return }
             switch topic {
             case .presence(own.id):

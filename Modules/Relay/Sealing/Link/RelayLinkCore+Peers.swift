@@ -27,14 +27,14 @@
             }
             learn(key, of: id)
             if peer.live != nil {
-                // A peer with a new connection sends a hello by itself; one that has gone doesn't answer the probe.
+                // A peer with a new connection sends a hello. A peer that has disconnected doesn't answer the probe.
                 if peer.presence != nil, isNews || !presence.isHere { probe(id, now) }
             } else if isNews, peer.attempt?.answered == nil {
                 sendHello(id, now)
             }
         }
 
-        /// Notes the peer's key, which makes it addressable.
+        /// Stores the peer's key, which makes the peer addressable.
         mutating func learn(_ key: PeerKey, of id: PeerID) {
             guard peers[id]?.key == nil else { return }
             update(id) { $0.key = key }
@@ -119,7 +119,7 @@
             direct(.disconnected(id, reason: reason))
         }
 
-        /// Ends the connection on this side's behalf. A new one may follow.
+        /// Ends the connection, and tells the peer. A new one may follow.
         mutating func disconnect(_ id: PeerID) {
             guard peers[id]?.live != nil else { return }
             sendControl(.leave, to: id)

@@ -14,8 +14,8 @@
     /// The state and rules of a relay link: presence, keys, published messages and trust. It has no clock and does no
     /// I/O. Callers pass the time of any monotonic clock, and perform the resulting directives in order.
     ///
-    /// Memory is bounded by the numbers of trusted peers (`TrustedPeers.countMax`) and guests (`guestsMax`), not by
-    /// what arrives.
+    /// Memory is bounded by the numbers of trusted peers (`TrustedPeers.countMax`) and guests (`guestsMax`), whatever
+    /// arrives.
     struct RelayLinkCore: Sendable {
         enum Directive: Equatable, Sendable {
             case subscribe([String])
@@ -46,7 +46,7 @@
             var backoff = RelayLinkCore.backoff
             var attemptDue: Duration?
             var lastReceivedAt = Duration.zero
-            /// The time at which the peer counts as gone, unless it is heard before.
+            /// The time at which the peer counts as gone, unless it sends something before.
             var deadline: Duration?
 
             var isHere: Bool { presence?.isHere == true }
@@ -222,7 +222,7 @@
         mutating func tick(_ now: Duration) {
             if let due = presenceDue, due <= now { announce(now) }
             for id in peers.keys.sorted() { tick(id, now) }
-            // Deadlines that have moved later are noticed only here.
+            // `planTick` only moves `dueAt` earlier, so deadlines that moved later count from here on.
             dueAt = presenceDue
             for peer in peers.values where isConnected { planTick(peer.dueAt) }
         }
@@ -235,7 +235,7 @@
                 sendHello(id, now)
             }
             guard peer.live != nil else {
-                // Two present peers always try to connect, whatever happened before.
+                // Two present peers always try to connect, even after failures.
                 if isConnected, peer.isHere, peer.attemptDue == nil {
                     update(id) { $0.attemptDue = now + .seconds(1) }
                 }

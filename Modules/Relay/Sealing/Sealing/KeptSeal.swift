@@ -4,8 +4,8 @@
 
     import MeshFoundation
 
-    // Messages that a relay may keep. Each can be opened alone, long after its sender has gone. Only a sender's first
-    // message after its launch costs a key agreement.
+    // Messages that a relay may keep. Each can be opened separately, long after its sender has disconnected. Only a
+    // sender's first message after its launch costs a key agreement.
     //
     //     version 1 ‖ sender's public key 33 ‖ encapsulated key 33 ‖ counter 8 ‖ ciphertext ‖ tag 16
     //
@@ -66,9 +66,9 @@
 
     /// Opens messages that one peer has sealed for this one.
     ///
-    /// Keeps the keys of the newest `contextsMax` contexts, and each context's last counter per topic. A message that
-    /// isn't newer is refused, as a replay or because a newer one came first. Messages of older contexts are refused
-    /// too. After `retiredMax` older contexts, new ones are refused until the receiver's next launch.
+    /// Keeps the keys of the newest `contextsMax` contexts, and each context's last counter per topic. Refuses messages
+    /// that aren't newer, because they are replays or were overtaken, and messages of older contexts. After
+    /// `retiredMax` older contexts, refuses new ones until the receiver's next launch.
     ///
     /// All of this is in memory only. After a launch, delivery's numbering detects replays.
     struct KeptOpener: Sendable {
@@ -114,7 +114,7 @@
                     message.dropFirst(KeptSeal.headerByteCount), context.key, counter,
                     authenticating: Array(header) + Array(topic.utf8))
             else { throw .forged }
-            // Kept only after the message proved to be the peer's, so that forgeries displace nothing.
+            // Remembered only once the message has proved to be the peer's, so that forgeries displace nothing.
             if known == nil { remember(context, head) }
             contexts[head]?.next[topic] = counter + 1
             return bytes

@@ -28,7 +28,7 @@
         }
     }
 
-    /// A peer's public key. It is proven by the pinned ID, which is its hash, so its source doesn't matter.
+    /// A peer's public key. The pinned ID is its hash and proves it, so the key's source doesn't matter.
     struct PeerKey: Sendable {
         let id: PeerID
         let key: P256.KeyAgreement.PublicKey
@@ -63,7 +63,7 @@
             compressedPublicKey = Array(key.publicKey.compressedRepresentation)
         }
 
-        /// Returns a topic name for a key of the lane `latest`. Without this peer's private key it reveals nothing.
+        /// Returns a topic name for a key of the lane `latest`. It reveals nothing without this peer's private key.
         func topicName(of key: String, for peer: PeerID) -> String {
             let code = HMAC<SHA256>.authenticationCode(
                 for: Array("latest".utf8) + peer.bytes + Array(key.utf8),

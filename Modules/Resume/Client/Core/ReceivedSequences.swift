@@ -1,7 +1,7 @@
 /// The events of a session that have been received: all up to the floor, and a few ranges above it.
 ///
 /// Ranges above the floor are live events that arrived during a replay. There are at most `rangesMax`; an event that
-/// needs another is refused. Operations take O(ranges).
+/// needs another range is refused. Operations take O(ranges).
 struct ReceivedSequences: Hashable, Sendable {
     static let rangesMax = 64
 
@@ -27,7 +27,7 @@ struct ReceivedSequences: Hashable, Sendable {
         }
     }
 
-    /// - Returns: False if one more range doesn't fit.
+    /// Adds a range. Returns false if one more range doesn't fit.
     mutating func insert(_ range: ClosedRange<UInt64>) -> Bool {
         if range.lowerBound <= floor || range.lowerBound - floor == 1 {
             raise(to: range.upperBound)

@@ -77,7 +77,7 @@ extension ResumeCore {
         if writeDue != nil { writeNow() }
     }
 
-    /// Ends the session, for a logout. Pending results belong to the user who has left.
+    /// Ends the session, for a logout. Pending results belong to the user who logged out, so they are ignored.
     mutating func clear() {
         endConnection(.cleared)
         forget(.cleared)

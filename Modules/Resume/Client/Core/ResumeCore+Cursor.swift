@@ -26,7 +26,7 @@ extension ResumeCore {
         self.session?.acknowledged = session.received.floor
     }
 
-    /// Plans a write, which later moves share.
+    /// Plans a write, which includes later moves of the cursor.
     mutating func cursorMoved(_ now: Duration) {
         guard written != .some(snapshot) else { return }
         guard settings.writeDelay > .zero else { return writeNow() }

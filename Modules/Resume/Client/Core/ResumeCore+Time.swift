@@ -22,7 +22,7 @@ extension ResumeCore {
 
     // MARK: Heartbeats
 
-    /// Starts heartbeats with the handshake, because a replay may take longer than the server waits for one.
+    /// Starts heartbeats with the handshake, because a replay may take longer than the server waits for a heartbeat.
     mutating func beginHeartbeats(_ now: Duration) {
         guard settings.configuration.autoHeartbeat, connection != nil else { return }
         let share = hasNoJitter ? 1 : random.fraction()

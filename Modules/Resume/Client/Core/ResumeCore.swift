@@ -2,9 +2,9 @@ import MeshBase
 
 // Terms. A connection lasts from `open` to its end. It has a number; late results for an earlier number are ignored.
 // The floor of a session is the sequence up to which all events have been received. The cursor is the position at which
-// the next resume begins: the floor, or the part of it that the app has acknowledged. A replay goes from the cursor to
-// the ceiling, the newest sequence when the server resumed the session. Events above the ceiling are live, whenever
-// they arrive. Docs/Internals/ResumeProtocol.md has the frames and rules.
+// the next resume begins: the floor, or the sequence up to which the app has acknowledged events. A replay goes from
+// the cursor to the ceiling, the newest sequence when the server resumed the session. Events above the ceiling are
+// live, whenever they arrive. Docs/Internals/ResumeProtocol.md has the frames and rules.
 
 /// The state and rules of the coordinator. Events of the app, the server and the store go in, each with a time;
 /// directives come out. It has no clock, does no I/O, and draws random numbers only from its seed.
@@ -35,7 +35,7 @@ package struct ResumeCore: Sendable {
     var connection: ResumeConnection?
     var connectionCount: UInt64 = 0
     var heartbeatInterval: Duration
-    /// The stored session must be ignored: the server refused it, or the user has logged out.
+    /// True if the stored session must be ignored: the server refused it, or the user has logged out.
     var ignoresStoredSession = false
     var freshStart = FreshStart.noSession
     var writeDue: Duration?
@@ -109,7 +109,7 @@ struct ResumeConnection: Sendable {
     var unacknowledgedBeats = 0
     var heartbeatDue: Duration?
     var handshakeDue: Duration?
-    /// Events that were reported already, because each is reported once per connection.
+    /// Reports that were already made: each is made once per connection.
     var hasReportedGap = false
     var hasReportedHeartbeatFailure = false
 

@@ -1,4 +1,4 @@
-/// An action for the coordinator, to perform in order. Events come before actions that take time.
+/// An action for the coordinator, which publishes all events first, then starts writes, then performs the rest in order.
 package enum ResumeDirective: Hashable, Sendable {
     case publish(SessionEvent)
     /// Read the stored session, then call `loaded`.

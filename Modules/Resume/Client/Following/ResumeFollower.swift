@@ -115,9 +115,9 @@ package final class ResumeFollower: Sendable {
     }
 
     /// Runs a closure of the app. If it throws, the connection is dropped, and the next one brings everything that the
-    /// app hasn't taken. Such a connection doesn't reset the delay: a closure that always throws would otherwise keep
+    /// app hasn't taken. Such a connection doesn't reset the delay. Otherwise a closure that always throws would keep
     /// the radio busy.
-    /// - Returns: True if the closure returned.
+    /// - Returns: True if the closure returned without an error.
     private func orDrop(
         _ socket: any ResumeSocket, _ id: SessionCoordinator.ConnectionID, _ body: @Sendable () async throws -> Void
     ) async -> Bool {

@@ -23,6 +23,6 @@ public struct ResumeMessage: Sendable {
     public let sequence: UInt64
     /// The server's frame, with the payload.
     public let frame: ServerFrame
-    /// The way of reception: `live` or `replayed`.
+    /// The coordinator's classification of the event: `live` or `replayed`.
     public let reception: Reception
 }

@@ -1,9 +1,8 @@
 import MeshBase
 
-/// Asks the app for its token, with a time limit: an app that doesn't answer delays neither the next attempt nor the
-/// end.
+/// Asks the app for its token, with a time limit, so that a silent app delays neither the next attempt nor the end.
 ///
-/// At most 8 requests may be unanswered. Beyond that there is no token, and the app isn't asked.
+/// At most 8 requests may be unanswered. Beyond that the app isn't asked, and there is no token.
 final class TokenRequests: Sendable {
     private static let unansweredMax = 8
     private let ask: @Sendable () async -> String?
@@ -15,7 +14,7 @@ final class TokenRequests: Sendable {
         self.ask = ask
     }
 
-    /// - Returns: nil if the app has no token or is late, or if the caller is cancelled.
+    /// Returns the app's token; nil if the app has none or is late, or if the caller is cancelled.
     func token() async -> String? {
         let isFull = unanswered.withLock { count in
             guard count < Self.unansweredMax else { return true }

@@ -1,4 +1,4 @@
-// On other systems than Apple's it is compiled only with MESH_URLSESSION, as a check in CI (.ci/run).
+// On systems other than Apple's, CI compiles this file with MESH_URLSESSION as a check (.ci/run).
 #if canImport(Darwin) || MESH_URLSESSION
     public import Foundation
     import MeshBase
@@ -7,11 +7,10 @@
         public import FoundationNetworking
     #endif
 
-    /// Follows a server's stream over `URLSessionWebSocketTask`, the only API on watchOS. It works like
+    /// Follows a server's stream over `URLSessionWebSocketTask`, the only WebSocket API on watchOS. It works like
     /// `ResumeWebSocketClient`, and uses JSON.
     ///
-    /// The system ends the connection when it suspends the app. When the app continues, the running `run()` reconnects
-    /// and resumes.
+    /// The system ends the connection when it suspends the app. Once the app continues, `run()` reconnects and resumes.
     ///
     /// Messages are read and handled one at a time. A message larger than 1 MiB ends the connection.
     public final class URLSessionResumeClient: Sendable {
@@ -24,7 +23,7 @@
         ///
         /// - Parameters:
         ///   - url: A `wss:` URL, or `ws:` on this machine.
-        ///   - session: The session whose configuration and trust apply. It isn't invalidated.
+        ///   - session: The session whose configuration and trust apply. The client doesn't invalidate it.
         ///   - configuration, policy, ready, handle: See `ResumeWebSocketClient`.
         /// - Throws: `URLError` with `badURL`, also if the URL would send in clear text.
         public init(

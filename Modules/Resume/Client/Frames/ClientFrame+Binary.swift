@@ -13,7 +13,7 @@ extension ClientFrame {
         }
     }
 
-    /// - Throws: `FrameError` with `unknownOpcode` or `decodeError`.
+    /// Decodes a frame. Throws `FrameError` with `unknownOpcode` or `decodeError`.
     package init(_ bytes: some Collection<UInt8>, as encoding: FrameEncoding) throws(FrameError) {
         switch encoding {
         case .json: try self.init(json: bytes)

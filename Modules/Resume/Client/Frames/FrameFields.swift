@@ -1,10 +1,10 @@
-/// Reads fields with errors that name the field. Foundation reports a number out of range as invalid JSON.
+/// Reads fields with errors that name the field. Foundation alone reports a number out of range as invalid JSON.
 extension KeyedDecodingContainer {
     func integer(_ key: Key) throws(FrameError) -> Int { try field(Int.self, key, "a whole number") }
     func string(_ key: Key) throws(FrameError) -> String { try field(String.self, key, "a string") }
     func sequence(_ key: Key) throws(FrameError) -> UInt64 { try field(UInt64.self, key, "a number from 0 to 2^64-1") }
 
-    /// - Returns: nil if the field is null or missing.
+    /// Returns the string; nil if the field is null or missing.
     func stringIfPresent(_ key: Key) throws(FrameError) -> String? { try isPresent(key) ? string(key) : nil }
 
     func sequenceIfPresent(_ key: Key) throws(FrameError) -> UInt64? { try isPresent(key) ? sequence(key) : nil }

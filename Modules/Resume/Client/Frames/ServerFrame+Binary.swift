@@ -3,7 +3,7 @@ internal import MeshWire
 
 /// The binary encoding: one byte for the operation, then its fields. Frames with an unknown operation are ignored.
 extension ServerFrame {
-    /// - Throws: `FrameError` with `decodeError`.
+    /// Decodes a frame. Throws `FrameError` with `decodeError`.
     package init(_ bytes: some Collection<UInt8>, as encoding: FrameEncoding) throws(FrameError) {
         switch encoding {
         case .json: try self.init(json: bytes)

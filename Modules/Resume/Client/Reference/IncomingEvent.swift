@@ -21,8 +21,7 @@ public enum IncomingEvent: Hashable, Sendable {
 
 /// The instruction to the app for the message that it has just passed to the coordinator.
 public enum Reception: String, Hashable, Sendable {
-    /// The event is new: process it, and alert the user. Also returned for a frame without a sequence that was
-    /// expected.
+    /// The event is new: process it, and alert the user. Also returned for other frames that were expected.
     case live
     /// The event is new here but happened while the client was away. Process it quietly.
     case replayed

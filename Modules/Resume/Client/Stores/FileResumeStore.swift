@@ -1,10 +1,10 @@
 package import MeshBase
 
 /// A store in a small file that only this user can access (mode 0600). The file is replaced atomically, so it always
-/// holds either the earlier session or the new one. Its folder must exist. Other users must not be able to write to it,
-/// unless it is like /tmp.
+/// holds either the earlier session or the new one. Its folder must exist. Other users must not be able to write to the
+/// folder, unless it is sticky like /tmp.
 ///
-/// Blocking calls run on threads of their own. Use the file from one process at a time: of two, the last write wins.
+/// Blocking calls run on separate threads. Use the file from one process at a time: of two, the last write wins.
 public struct FileResumeStore: ResumeStore {
     private let file: PrivateFile<ResumeError>
 

@@ -1,7 +1,7 @@
 import MeshBase
 public import MeshStorage
 
-/// A store that keeps a session over launches. Implement it to store the cursor elsewhere.
+/// A store that keeps a session across launches. Implement it to store the cursor elsewhere.
 ///
 /// `save` must replace the stored session atomically, or throw and leave it unchanged. `load` must never return a
 /// mixture of two. Both may take as long as they need; calls of `save` don't overlap. Errors are reported as
@@ -17,7 +17,7 @@ public protocol ResumeStore: Sendable {
 }
 
 extension ResumeStore {
-    /// The default delay: 250 ms. After a crash, events of this time may come again.
+    /// The default delay: 250 ms. After a crash, events from the last 250 ms may come again.
     public var writeDelay: Duration { .milliseconds(250) }
 }
 
@@ -60,7 +60,7 @@ public struct SessionResumeStore: ResumeStore {
 
     /// Creates a store under one key of a `SessionStore`.
     ///
-    /// - Parameter key: Use one key for each user or server with a cursor of its own.
+    /// - Parameter key: Use a separate key for each user or server that has its own cursor.
     public init(_ store: any SessionStore, key: String = "resume/session") {
         self.store = store
         self.key = key
@@ -81,7 +81,7 @@ public struct SessionResumeStore: ResumeStore {
     }
 }
 
-/// Runs a blocking closure on a thread of its own.
+/// Runs a blocking closure on a new thread.
 func offPool<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         do {

@@ -11,7 +11,7 @@ extension SessionSnapshot {
         return [UInt8](try encoder.encode(self))
     }
 
-    /// - Throws: `ResumeError.Code.damaged`.
+    /// Decodes a stored session. Throws `ResumeError.Code.damaged`.
     init(stored bytes: [UInt8]) throws {
         do {
             guard bytes.count <= Self.storedBytesMax else { throw ResumeError(.damaged, "\(bytes.count) bytes") }

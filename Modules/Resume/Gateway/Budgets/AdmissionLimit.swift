@@ -1,6 +1,6 @@
 import MeshBase
 
-/// Limits the rate of handshakes. Each client beyond it gets a different time at which to return.
+/// Limits the rate of handshakes. Each client beyond it is asked to return at a different time.
 ///
 /// Clients whose token was accepted before go first, then other clients from their addresses: an eighth of the burst is
 /// reserved for each. All others share the rest by address. A refused token counts against its address, an accepted one doesn't.
@@ -25,7 +25,7 @@ struct AdmissionLimit: Sendable {
     }
 
     /// - Parameter address: the client's address from `ClientAddress.share`; nil if unknown, which isn't limited by address.
-    /// - Returns: nil if the handshake is admitted, else how long to wait.
+    /// - Returns: nil if the handshake is admitted, otherwise the time to wait.
     mutating func take(token: String, from address: String?, _ now: Duration) -> Duration? {
         let isKnown = known.contains(token: token)
         if !isKnown, let address, !addresses.take(address, now) {
@@ -38,7 +38,7 @@ struct AdmissionLimit: Sendable {
         return promise(\.promised, interval, now)
     }
 
-    /// Reports the app's answer to an admitted handshake: nil if the app has no answer now.
+    /// Reports the app's answer to an admitted handshake; nil if the app couldn't answer.
     mutating func resolve(_ isAccepted: Bool?, token: String, from address: String?, _ now: Duration) {
         if isAccepted != false, let address, !known.contains(token: token) { addresses.giveBack(address) }
         if isAccepted == true { known.insert(token: token, address: address, now) }

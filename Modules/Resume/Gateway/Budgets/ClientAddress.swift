@@ -84,7 +84,7 @@ package enum ClientAddress {
         let hops = forwarded.isEmpty ? forwardedFor.flatMap(elements) : forwarded.flatMap(elements).map(node)
         var client = peer
         for hop in hops.reversed() {
-            // An obfuscated name, or not an address: earlier entries can't be trusted.
+            // The node isn't an address, but for example an obfuscated name. Earlier entries can't be trusted.
             guard let address = address(ofNode: hop) else { return client }
             client = address
             if !isProxy(address) { return client }

@@ -14,9 +14,9 @@ public import MeshBase
 public protocol ReplayBuffer: Sendable {
     /// Appends an event to a stream and returns its position.
     ///
-    /// - Returns: the event's number.
+    /// - Returns: the event's epoch and number.
     func append(_ event: ReplayEvent, to stream: String) async throws -> ReplayPosition
-    /// Returns the range of a stream that is held. A stream exists from the first question about it.
+    /// Returns the range of events that the buffer holds of a stream. A stream exists from the first question about it.
     func standing(of stream: String) async throws -> ReplayStanding
     /// Returns the events after a position, at most `limit` of them. The page is empty if there is nothing newer.
     func page(of stream: String, after position: ReplayPosition, limit: Int) async throws -> ReplayPage
@@ -25,8 +25,8 @@ public protocol ReplayBuffer: Sendable {
     func notices() -> AsyncStream<ReplayNotice>
     /// Returns the notices of the streams that this process serves, and perhaps of others. By default these are `notices()`.
     ///
-    /// A store that delivers only served streams must not lose a notice in between. After it has answered a question about a
-    /// served stream, each later append is noticed, or `ReplayNotice.missed` follows.
+    /// A store may deliver the notices of served streams only. After it has answered a question about a served stream, it must
+    /// deliver a notice of each later append, or `ReplayNotice.missed`.
     func notices(of streams: ServedStreams) -> AsyncStream<ReplayNotice>
 }
 
@@ -84,7 +84,7 @@ public struct ReplayEvent: Hashable, Sendable {
         return isSpelled && (1...64).contains(type.utf8.count) && type != "READY" && type != "RESUMED"
     }
 
-    /// The number of bytes that the event counts for the limits of a buffer.
+    /// The number of bytes that count towards the limits of a buffer.
     public var byteCount: Int { type.utf8.count + json.count }
 }
 
@@ -145,15 +145,15 @@ public enum ReplayPage: Hashable, Sendable {
 
 /// A report that a process has appended an event.
 public struct ReplayNotice: Hashable, Sendable {
-    /// The stream that it was appended to.
+    /// The stream that the event was appended to.
     public var stream: String
     /// The epoch of the stream, which changes when its numbers start again.
     public var epoch: UInt64
     /// The event and its number.
     public var entry: ReplayEntry
 
-    /// Returns the notice that notices of a stream may be missing. A gateway asks the buffer then. Its epoch is 0, which a store
-    /// that uses it must never give to a stream.
+    /// Returns a notice that others of this stream may be missing, so that a gateway asks the buffer. Its epoch is 0, which a
+    /// store that uses it must never give to a stream.
     public static func missed(in stream: String) -> ReplayNotice {
         ReplayNotice(
             stream: stream, epoch: 0, entry: ReplayEntry(sequence: 0, event: ReplayEvent(uncheckedType: "MISSED")))
@@ -196,7 +196,7 @@ public struct ReplayBufferError: CodedError {
 
         /// The event's name or payload is invalid.
         public static let invalidEvent = Code(description: "invalidEvent")
-        /// The address isn't one of a store.
+        /// The address isn't a store's address.
         public static let invalidAddress = Code(description: "invalidAddress")
         /// The store didn't answer. An append may have happened.
         public static let unavailable = Code(description: "unavailable")

@@ -4,7 +4,7 @@ public import MeshBus
 public struct ReplayBufferFixture: Sendable {
     /// Makes a store and two handles of it. Called once for each rule.
     public let make: ReplayBufferRules.Make
-    /// The reason why it can't be examined on this machine; nil if it can.
+    /// The reason why the store can't be examined on this machine; nil if it can.
     public let exemption: String?
     /// The rules that the store must keep.
     public let rules: [ReplayBufferRules.Rule]
@@ -21,7 +21,7 @@ public struct ReplayBufferFixture: Sendable {
         self.make = make
     }
 
-    /// Runs every rule on a buffer of its own.
+    /// Runs every rule, each on a new buffer.
     ///
     /// - Returns: each rule with its violation; nil if there is none.
     public func examine() async -> [(rule: ReplayBufferRules.Rule, complaint: String?)] {

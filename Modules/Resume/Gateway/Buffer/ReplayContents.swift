@@ -72,7 +72,7 @@ package struct ReplayContents: Sendable {
             return true
         }
 
-        /// Empties the messages of all other senders. Their numbers stay.
+        /// Empties the messages of senders that aren't admitted. The messages' numbers stay.
         mutating func removeMessages(notOf admitted: Set<String>) {
             guard senders.keys.contains(where: { !admitted.contains($0) }), let event = QueuedPacket.removed else {
                 return

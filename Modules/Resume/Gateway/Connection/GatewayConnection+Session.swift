@@ -80,14 +80,14 @@ extension GatewayConnection {
         close(.tokenExpired, isExpired ? "the token has expired" : "the token expires soon: resume with a new one")
     }
 
-    /// Closes because the gateway ends. The client can resume at another one.
+    /// Closes because the gateway shuts down. The client can resume at another one.
     mutating func shutDown(retryAfter wait: Duration) {
         guard !isClosed else { return }
         send(.reconnect(after: wait))
         close(.unknownError, "this gateway is shutting down: resume")
     }
 
-    /// Closes because the app or the buffer has no answer now.
+    /// Closes because the app or the buffer couldn't answer. The client can resume.
     mutating func failed(_ reason: String) {
         guard !isClosed else { return }
         send(.invalidSession(reason, resumable: true))

@@ -4,7 +4,7 @@ import MeshResume
 /// One connection of a gateway as a value: frames, answers and times go in; frames and directives come out.
 ///
 /// It reads its user's stream only as fast as the socket takes it. If a notice carries the next event, the connection sends that;
-/// otherwise it reads the buffer. So no event is skipped or repeated, and a slow client holds no more than a page.
+/// otherwise it reads the buffer. So no event is skipped or repeated, and a slow client occupies no more than a page.
 struct GatewayConnection: Sendable {
     enum Phase: Sendable {
         case awaitingHandshake
@@ -28,7 +28,7 @@ struct GatewayConnection: Sendable {
     private var stalledSince: Duration?
     /// The time at which the app was last asked about a token.
     var askedAt = Duration.zero
-    /// nil if the token doesn't expire.
+    /// The lifetime of the token; nil if it doesn't expire.
     var token: TokenLifetime?
     /// The time at which the core checks this connection next.
     var watchedUntil: Duration?
@@ -97,7 +97,7 @@ final class SharedSettings: Sendable {
     init(_ settings: GatewaySettings) { self.settings = settings }
 }
 
-/// A client's session, and its place in its user's stream.
+/// A client's session, and its position in its user's stream.
 struct GatewayReader: Hashable, Sendable {
     let session: GatewaySessionID
     var place: StreamPlace
@@ -145,7 +145,7 @@ extension GatewayConnection {
         catchUp(now)
     }
 
-    /// Asks the buffer for news. A notice may have been dropped, and its event would otherwise wait for the user's next one.
+    /// Asks the buffer for new events. If a notice was dropped, its event would otherwise wait for the user's next one.
     private mutating func catchUp(_ now: Duration) {
         guard case .streaming(var reader) = phase, now - reader.place.reportedAt >= settings.catchUpInterval else {
             return

@@ -6,7 +6,7 @@ enum GatewayFrame {
     case hello(Duration)
     case heartbeatAck
     case ready(GatewaySessionID, newest: UInt64, ReadyFields)
-    /// Has no sequence of its own: a client that adopts every sequence it sees would skip the replay.
+    /// Carries no sequence, because a client that adopts every sequence it sees would skip the replay.
     case resumed(replayed: UInt64, newest: UInt64)
     case event(ReplayEntry)
     case invalidSession(String, resumable: Bool)

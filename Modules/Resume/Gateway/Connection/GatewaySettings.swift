@@ -19,9 +19,9 @@ public struct GatewaySettings: Sendable {
     package var pageEntries = 100
     /// Number of bytes waiting for the socket at which the connection stops reading the buffer. One page may exceed it.
     package var unsentBytesMax = 256 << 10
-    /// Maximum time for which that many bytes may wait before the connection is closed, resumably.
+    /// Maximum time for which that many bytes may wait. Then the connection is closed, and the client can resume.
     package var stallTimeout = Duration.seconds(30)
-    /// Time without news after which a connection asks the buffer whether it has missed a notice.
+    /// Time without a notice or page after which a connection asks the buffer whether it has missed a notice.
     package var catchUpInterval = Duration.seconds(30)
 
     /// Time before a token's expiry at which the gateway asks the client for a new one.

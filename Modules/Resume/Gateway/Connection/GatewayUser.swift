@@ -7,7 +7,7 @@ public struct GatewayUser: Hashable, Sendable {
     /// The moment at which the token was issued; nil if the app doesn't know. A token from before the user was disconnected
     /// isn't accepted.
     public var issued: Date?
-    /// The moment at which the token expires; nil if it doesn't. The gateway asks the client for a new one before.
+    /// The moment at which the token expires; nil if it doesn't. Before that, the gateway asks the client for a new one.
     public var expires: Date?
 
     /// Creates a user by name. The token doesn't expire by default.
@@ -19,8 +19,8 @@ public struct GatewayUser: Hashable, Sendable {
 /// The lifetime of a token on one connection, in the time of the connection's core.
 struct TokenLifetime: Hashable, Sendable {
     let expiresAt: Duration
-    /// The moment at which the client is asked for a new token. nil if the token expires soon after it was accepted: the client
-    /// would come back with the same one, and be asked again at once.
+    /// The moment at which the client is asked for a new token. nil if the token expires soon after it was accepted: then the
+    /// client would return with the same token, and be asked again at once.
     let renewAt: Duration?
 
     init(expiresAt: Duration, lead: Duration, _ now: Duration) {

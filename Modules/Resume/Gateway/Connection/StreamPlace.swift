@@ -21,10 +21,10 @@ struct StreamPlace: Hashable, Sendable {
 
     mutating func requireCheck(_ now: Duration) { (reportedAt, needsCheck) = (now, true) }
 
-    /// Reports that the buffer had no answer, so it is asked again.
+    /// Reports that the buffer couldn't answer, so it is asked again.
     mutating func failed() { (isReading, needsCheck) = (false, true) }
 
-    /// - Returns: true if the notice carries the next event, which must be sent now.
+    /// Handles a notice. Returns true if it carries the next event, which must be sent now.
     mutating func take(_ notice: ReplayNotice, hasRoom: Bool, _ now: Duration) -> Bool {
         guard notice.epoch == sent.epoch else {
             // The notice may be a late one of an earlier epoch, so ask the buffer.
@@ -38,7 +38,7 @@ struct StreamPlace: Hashable, Sendable {
         return true
     }
 
-    /// - Returns: the entries to send.
+    /// Handles a page. Returns the entries to send.
     mutating func take(_ page: ReplayPage, _ now: Duration) throws(Loss) -> [ReplayEntry] {
         (isReading, reportedAt) = (false, now)
         if case .foreign = page { throw .began }
@@ -55,7 +55,7 @@ struct StreamPlace: Hashable, Sendable {
         return next
     }
 
-    /// - Returns: the position after which to read; nil if there is nothing to read or a page is already requested.
+    /// Returns the position after which to read; nil if there is nothing to read or a page is already requested.
     mutating func nextPage(hasRoom: Bool) -> ReplayPosition? {
         guard !isReading, hasRoom, sent.sequence < newest || needsCheck else { return nil }
         (isReading, needsCheck) = (true, false)

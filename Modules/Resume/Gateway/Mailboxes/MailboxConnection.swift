@@ -8,7 +8,7 @@ struct MailboxConnection: Sendable {
         case challenged
         case authenticating(MailboxOpening)
         case enrolling(MailboxOpening)
-        /// Waiting for the mailbox's values, and then its standing.
+        /// Waiting for the mailbox's values, then for its queue's range.
         case opening(MailboxOpening, latest: [String: [UInt8]]?)
         case open(StreamPlace)
         case closed
@@ -23,7 +23,7 @@ struct MailboxConnection: Sendable {
     var name = ""
     /// The time at which the app was asked about the token.
     var askedAt = Duration.zero
-    /// nil if the token doesn't expire.
+    /// The lifetime of the token; nil if it doesn't expire.
     var token: TokenLifetime?
     var will: [UInt8] = []
     /// The device's presence. Written again, as `admitted` is, if the store has lost it.
@@ -38,7 +38,7 @@ struct MailboxConnection: Sendable {
     private var wantsCheck = false
     var admitted: [UInt8]?
     var following: Set<String> = []
-    /// Followed mailboxes of which the gateway doesn't know yet whether they admit this device.
+    /// Followed mailboxes for which the store hasn't answered yet whether they admit this device.
     var unknown: Set<String> = []
     var unansweredFollows = 0
     /// The last presence that was sent for each followed mailbox.
@@ -161,7 +161,7 @@ struct MailboxConnection: Sendable {
         close(.authenticationFailed, "this device was removed")
     }
 
-    /// Closes if a connection at another gateway holds this mailbox. Writes the presence again if that connection's will has
+    /// Closes if another connection holds this mailbox. Otherwise writes the presence again if an earlier connection's will has
     /// overwritten it.
     mutating func check(_ values: [String: [UInt8]]) {
         if isClaimed, let holder = values[MailboxValue.holder], holder != challenge {
@@ -197,7 +197,7 @@ struct MailboxConnection: Sendable {
         pauseOrResume()
     }
 
-    /// - Returns: nil if the connection is closed, or the frame makes the gateway close it.
+    /// Decodes a frame. Returns nil if the connection is closed, or the frame makes the gateway close it.
     mutating func request(_ bytes: [UInt8], _ now: Duration) -> MailboxRequest? {
         guard !isClosed else { return nil }
         if !frames.take(now) {
@@ -235,7 +235,7 @@ extension MailboxConnection {
         readOn(now)
     }
 
-    /// - Returns: false if the position is no longer held, so the queue must be read from its oldest message.
+    /// Handles a page. Returns false if the position is no longer held, so the queue must be read from its oldest message.
     mutating func read(_ page: ReplayPage, _ now: Duration) -> Bool {
         guard case .open(var place) = phase, place.isReading else { return true }
         let epoch = place.sent.epoch
@@ -356,7 +356,7 @@ package enum MailboxValue {
 
     static func isLatest(_ name: String) -> Bool { name.hasPrefix(latestRoot) }
 
-    /// - Returns: nil for one of the owner's values.
+    /// Returns the sender of a value by its name; nil for the owner's values.
     static func sender(of name: String) -> String? {
         guard isLatest(name) else { return nil }
         return String(name.dropFirst(latestRoot.count).prefix { $0 != "/" })

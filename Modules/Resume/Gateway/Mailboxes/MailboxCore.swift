@@ -5,12 +5,12 @@ import MeshResume
 /// The mailboxes of one gateway process as a value without I/O or clock. Input from sockets, the app and the store goes in,
 /// each with the time since a common start. Frames and questions for each connection come out.
 ///
-/// A mailbox's ID is the hash of a public key. The device that proves this key holds the mailbox, on one connection, the newest.
-/// A mailbox accepts messages only from devices that it follows. Every call is for the connection with that key, which is
+/// A mailbox's ID is the hash of a public key. The device that proves that it has this key holds the mailbox, on its newest
+/// connection. A mailbox accepts messages only from devices that it follows. Each call names its connection by a key that is
 /// never reused; a call with an unknown key does nothing. A call costs O(1). A change of a device's presence costs O(its
 /// followers here).
 package struct MailboxCore: Sendable {
-    /// - Returns: the ID of the key; nil if the signature isn't valid for that key.
+    /// A function that checks a signature. Returns the ID of the public key; nil if the signature isn't valid for it.
     package typealias Proof = @Sendable (_ publicKey: [UInt8], _ signature: [UInt8], _ signed: [UInt8]) -> MailboxID?
 
     /// The state of a mailbox that a connection here follows.
@@ -67,6 +67,7 @@ package struct MailboxCore: Sendable {
 
     // MARK: Sockets
 
+    /// Adds a connection under a new key.
     /// - Parameters:
     ///   - challenge: `MailboxFrame.challengeByteCount` random bytes, which can't be predicted.
     ///   - address: the client's IP address, which has a share of the admission.
@@ -173,6 +174,7 @@ extension MailboxCore {
         }
     }
 
+    /// Reports the result of checking a device's token.
     /// - Parameters:
     ///   - user: the name of the token's user; nil if the token isn't accepted.
     ///   - issued: when the token was issued; nil if that isn't known.
@@ -281,7 +283,7 @@ extension MailboxCore {
         }
     }
 
-    /// Closes because the app or the store has no answer now.
+    /// Closes because the app or the store couldn't answer.
     package mutating func failed(on key: Int, _ now: Duration) {
         resolveAdmission(nil, key, now)
         with(key) { $0.close(.unknownError, "try again later") }
@@ -482,8 +484,8 @@ extension MailboxCore {
         }
     }
 
-    /// Holds the post back and asks the store again, at most once a second. The mailbox may have admitted this device since the
-    /// last question. Without a question, refuses the post.
+    /// Holds the post back and asks the store again, at most once a second, because the mailbox may admit this device by now.
+    /// Refuses the post if no question is due and no earlier post waits for an answer.
     private mutating func holdBack(_ post: MailboxPost, _ askedAt: Duration, _ key: Int, _ now: Duration) {
         let reason = "that mailbox doesn't admit this device"
         guard post.number != 0 else { return }
@@ -500,7 +502,7 @@ extension MailboxCore {
     private mutating func retryHeldBack(_ stream: String, _ now: Duration) {
         for key in views[stream]?.followers.sorted() ?? [] {
             guard let posts = with(key, { $0.takeHeldBack(to: stream) }), !posts.isEmpty else { continue }
-            // The store has just answered, so a device that isn't admitted now is refused.
+            // Refuses a device that isn't admitted, unless the store took a second or more to answer: then asks again.
             for post in posts { self.post(post, key, now) }
         }
     }

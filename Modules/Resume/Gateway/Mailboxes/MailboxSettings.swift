@@ -26,7 +26,7 @@ public struct MailboxSettings: Sendable {
     package var stallTimeout = Duration.seconds(30)
     /// Maximum number of messages read from the queue at a time.
     package var pageEntries = 32
-    /// Time without news after which the store is asked whether any was missed.
+    /// Time without a notice or page after which the store is asked whether a notice was missed.
     package var catchUpInterval = Duration.seconds(30)
 
     /// Token times. The server copies them from `GatewaySettings`.
@@ -37,7 +37,7 @@ public struct MailboxSettings: Sendable {
     /// device signs the opening of its mailbox for the name that it has dialed, so another gateway can't pass the signature on.
     /// If empty, any name is accepted. `GatewayServer` uses the names of its certificate by default.
     public var serverNames: [String] = []
-    /// Indicates whether devices of earlier versions, which sign for any server, may open their mailboxes.
+    /// True to let devices of earlier versions, which sign for any server, open their mailboxes.
     public var acceptsUnnamedServer = true
 
     /// True to report mailbox activity with `MailboxDirective.report`.
@@ -72,10 +72,10 @@ package enum MailboxDirective: Hashable, Sendable {
     /// Start (true) or stop receiving the stream's notices. Counted: each true is followed by one false, perhaps after the
     /// connection was removed.
     case serve(stream: String, Bool)
-    /// Perform a write, after the connection's earlier ones, and answer with `wrote`. After a failed write, fail every later
-    /// `isPost` of the connection: it must not overtake the post that the device repeats.
+    /// Perform a write after the connection's earlier ones, and answer with `wrote`. After a failed write, fail the connection's
+    /// later posts (`isPost`), so that they don't overtake the post that the device repeats.
     case write(MailboxWrite)
-    /// Pass a live packet on. There is no answer.
+    /// Pass a live packet to all gateways, without an answer.
     case pass([UInt8], stream: String)
     /// Stop reading from the socket, or start again.
     case pause, resume

@@ -77,7 +77,7 @@ public enum MailboxBounds {
     public static let senderValuesMax = 128
     /// Maximum number of bytes of all values of one sender in a mailbox: 512 KiB.
     public static let senderBytesMax = 512 << 10
-    /// The divisor of a full queue that gives one sender's share: a quarter of its messages and of its bytes.
+    /// The number of shares in a full queue. A sender's share is a quarter of the messages and of the bytes.
     package static let queueShares = 4
     /// The time after which a mailbox that wasn't opened loses its registration: 30 days.
     public static let idle = Duration.seconds(30 * 86_400)

@@ -109,7 +109,7 @@ extension MailboxValues.Box {
         return held <= MailboxBounds.senderBytesMax && own.count + (isNew ? 1 : 0) <= MailboxBounds.senderValuesMax
     }
 
-    /// Senders can't use up the owner's capacity: it doesn't count their values.
+    /// Returns true if the owner's value fits. Values of senders don't count, so they can't use up the owner's capacity.
     fileprivate func hasRoomForOwner(_ added: Int, isNew: Bool) -> Bool {
         if bytes + added <= MailboxBounds.bytesMax, !isNew || values.count < MailboxBounds.valuesMax { return true }
         let own = values.filter { MailboxValue.sender(of: $0.key) == nil }

@@ -13,7 +13,7 @@ package enum QueuedPacket {
         return ReplayEvent(stored: type, json: [quote] + text + [quote])
     }
 
-    /// Returns the beginning of the text, after the quote, of every message of that sender: the base64 digits that depend only on
+    /// Returns the base64 digits with which every message of that sender begins, after the quote: those that depend only on
     /// its ID.
     package static func mark(of sender: String) -> [UInt8] {
         guard let id = MailboxID(sender) else { return [] }

@@ -4,7 +4,7 @@ import MeshIdentity
 import MeshStorage
 import MeshTransport
 
-/// Detection of the counterpart's dialect. See the opening of CounterpartTransport.swift.
+/// Detection of the counterpart's dialect, as described at the top of CounterpartTransport.swift.
 extension CounterpartTransport {
     /// Waits until the dialect is known. Returns at once if the counterpart can't be reached.
     func resolveDialect() async {
@@ -90,9 +90,9 @@ extension CounterpartTransport {
         }
     }
 
-    /// - Parameter isProven: True if the counterpart answered a hello. Otherwise the dialect never changes from mesh.
+    /// - Parameter isProven: True if a hello's answer proves the dialect. Nothing else changes it from mesh.
     func setDialect(_ dialect: Dialect, isProven: Bool = false) {
-        // Without a mesh transport, frames that look like the mesh's are copies.
+        // Without a mesh transport, frames that look like the mesh's prove nothing.
         guard !(wrapped is AbsentMesh) || dialect != .mesh else { return }
         let hasChanged = dialectChangeLock.withLock { _ in
             guard change(to: dialect, isProven: isProven) else { return false }

@@ -7,7 +7,7 @@ import MeshTransport
 
 /// Requests and answers in WatchConnectivitySwift 5's frames.
 extension CounterpartTransport {
-    /// - Throws: The reason why the request wasn't handed over. Then no part of it has arrived.
+    /// - Throws: The session's error. The request then counts as not delivered.
     func send(_ message: RequestMessage) async throws {
         switch RequestMessage.Kind(rawValue: message.kind) {
         case .request: try await sendRequest(message)
@@ -33,7 +33,7 @@ extension CounterpartTransport {
         do {
             switch message.method ?? .live {
             case .latest where !isFireAndForget: try port.publish(request)
-            // The counterpart would run a second copy again.
+            // The counterpart would run a second copy as another request.
             case _ where !isFirst: return
             case .live:
                 // The system reports whether the message arrived.
@@ -41,7 +41,7 @@ extension CounterpartTransport {
                 inject(RequestMessage(.received, id: message.id, type: message.type))
                 if let response { take(response) }
                 return
-            // WatchConnectivitySwift 5 reads no fire-and-forget request from the context slot, so it is queued.
+            // WatchConnectivitySwift 5 doesn't read fire-and-forget requests from the context slot, so they are queued.
             case .queue, .latest: try port.transfer(request)
             }
             inject(RequestMessage(.received, id: message.id, type: message.type))
@@ -131,7 +131,7 @@ extension CounterpartTransport {
         }
     }
 
-    /// Answers a request of the counterpart on the lane by which it arrived.
+    /// Answers a request through its reply handler, or with a message once the counterpart is reachable.
     private func answer(_ message: RequestMessage, _ outcome: WireResponse.Outcome) {
         let response = WireResponse(outcome: outcome, requestID: message.id, timestamp: clock.wall)
         let requests = state.withLock { state in

@@ -32,7 +32,7 @@ extension CounterpartTransport {
         }
     }
 
-    /// Takes one at a time. The others stay in `keptRequests`, where they can still be cancelled or expire.
+    /// Takes the oldest kept request. The others stay in `keptRequests`, where they can still be cancelled or expire.
     private func takeKept() -> KeptRequest? {
         let wall = clock.wall.millisecondsSince1970
         return state.withLock { state in

@@ -11,11 +11,11 @@ import MeshWatchConnectivityTransport
 // Terms. The counterpart is the app on the paired device. The mesh is this library's own transport. The reference is
 // WatchConnectivitySwift 5, the library that this module replaces; `ReferencePort` describes its frames.
 //
-// The dialect is found as follows, and kept in the store. An unknown counterpart gets requests in the mesh's frames,
-// and the last 256 are kept. Once it is reachable it gets a hello in the reference's frames: a request that no app has
-// a handler for. The answer `"sessionmesh"` means mesh; another success, or an error about a missing handler, means
-// reference. Frames that arrive also decide. When the dialect turns out to be the reference's, kept requests are sent
-// again in its frames.
+// The dialect is detected as follows, and kept in the store. An unknown counterpart gets requests in the mesh's frames,
+// and the last 256 are kept. Once it is reachable, it gets a hello in the reference's frames: a request for which no
+// app has a handler. The answer `"sessionmesh"` means mesh. Another success, or an error about a missing handler, means
+// reference. Arriving frames reveal the dialect, too. If it is the reference's, kept requests are sent again in its
+// frames.
 //
 // Users may roll an app back. While the session is reachable but the mesh reaches no peer, the hello is repeated after
 // 3 s, doubling to 60 s. A frame of the reference triggers a hello at once. Only its answer changes mesh to reference.
@@ -32,7 +32,7 @@ enum Dialect: String, Sendable {
 }
 
 /// The transport to the counterpart in either dialect. It wraps the mesh's transport and adds requests in the frames of
-/// WatchConnectivitySwift 5, in both directions. Users see a counterpart that speaks those as one more peer.
+/// WatchConnectivitySwift 5, in both directions. A counterpart that speaks those appears as one more peer.
 final class CounterpartTransport: TransportWrapper {
     static let counterpart = SessionPeer(
         id: "watchconnectivityswift", deviceClass: .unknown, appInstanceID: "watchconnectivityswift",
@@ -49,7 +49,7 @@ final class CounterpartTransport: TransportWrapper {
     struct UnansweredRequest {
         let id: UUID
         let isFireAndForget: Bool
-        /// Answers the request; nil if the answer must be sent as a message of its own.
+        /// Answers the request; nil if the answer must be sent as a separate message.
         let reply: (@Sendable (Data) -> Void)?
     }
 
@@ -65,7 +65,7 @@ final class CounterpartTransport: TransportWrapper {
         var isReachable = false
         /// A task is writing the dialect to the store.
         var isWriting = false
-        /// True if the mesh has been heard in this launch, and no hello was scheduled since.
+        /// True if a mesh frame has arrived in this launch, and no hello was scheduled since.
         var isProven = false
         /// IDs of the peers that the mesh reaches.
         var meshPeers: Set<String> = []
@@ -193,7 +193,7 @@ final class CounterpartTransport: TransportWrapper {
         for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
     }
 
-    /// True if WatchConnectivitySwift 5 has no equivalent for the envelope.
+    /// Returns true if only the mesh can carry the envelope.
     private func isForMeshOnly(_ envelope: AnySessionSyncEnvelope, _ peer: SessionPeer?) -> Bool {
         let feature = envelope.metadata.featureID
         return peer?.id != Self.counterpart.id && feature != CarriedHeader.featureID

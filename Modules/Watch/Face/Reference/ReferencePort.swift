@@ -12,7 +12,7 @@ import MeshWatchConnectivityTransport
 
 /// An event from a counterpart that speaks WatchConnectivitySwift 5's frames.
 enum ReferenceEvent: Sendable {
-    /// - Parameter reply: Takes a `WireResponse` in JSON; nil if the answer must be a message of its own.
+    /// - Parameter reply: Takes a `WireResponse` in JSON; nil if the answer must be a separate message.
     case request(WireRequest, DeliveryMethod, reply: (@Sendable (Data) -> Void)?)
     case response(WireResponse)
     /// Values of shared states in JSON, keyed by type name.
@@ -33,12 +33,12 @@ enum ReferenceEvent: Sendable {
 ///
 /// | lane | frame |
 /// |---|---|
-/// | message data | `WireRequest` in JSON; the reply is a `WireResponse`, and so is an answer to a request from another lane |
+/// | message data | `WireRequest` in JSON, replied to with a `WireResponse`; a `WireResponse` to another lane's request |
 /// | user info | `WatchConnectivitySwift.Request`: `{"request": WireRequest}` in JSON |
 /// | application context | `WatchConnectivitySwift.Request` and `….FireAndForget.<id>`: a `WireRequest`; `….<type>`: a shared state |
 ///
-/// Safe to use from any thread. Events come on the session's threads, and those before `open` on the thread that calls
-/// it.
+/// Safe to use from any thread. Events are reported on the session's threads, but those from before `open` on the
+/// thread that calls it.
 final class ReferencePort: WatchSessionListener {
     static let prefix = "WatchConnectivitySwift."
     static let requestKey = prefix + "Request"
@@ -69,7 +69,7 @@ final class ReferencePort: WatchSessionListener {
 
     private struct EventSink {
         var onEvent: (@Sendable (ReferenceEvent) -> Void)?
-        /// Events that came before `open`, at most `undeliveredMax`.
+        /// Events from before `open`, at most `undeliveredMax`.
         var undelivered: [ReferenceEvent] = []
     }
 
@@ -84,7 +84,7 @@ final class ReferencePort: WatchSessionListener {
         multiplexer.attach(self)
     }
 
-    /// Starts reporting events, beginning with those that came earlier.
+    /// Starts reporting events, beginning with those that arrived earlier.
     func open(_ onEvent: @escaping @Sendable (ReferenceEvent) -> Void) {
         while let events = nextUndelivered(before: onEvent) {
             for event in events { onEvent(event) }
@@ -232,8 +232,8 @@ extension ReferencePort {
             return last.number
         }
         if context.keys.contains(where: { $0.hasPrefix(WatchSessionMultiplexer.prefix) }) {
-            // An app that went back to WatchConnectivitySwift 5 leaves the mesh's keys in place, so only a new number
-            // proves anything.
+            // An app that went back to WatchConnectivitySwift 5 leaves the mesh's keys in place. So only a new number
+            // proves that the mesh wrote the context.
             report(.mesh(isProven: number != nil && before != nil && number != before))
         }
         takeRequests(context)
@@ -244,7 +244,7 @@ extension ReferencePort {
     }
 
     private func takeRequests(_ context: [String: Any]) {
-        // A mesh counterpart also sends its requests in the mesh's frames, or they are meant for an older counterpart.
+        // Requests in a mesh counterpart's context also arrive in mesh frames, or are meant for an older app here.
         let isMesh = context.keys.contains { $0.hasPrefix(WatchSessionMultiplexer.prefix) }
         guard !isMesh || lastContext.withLock({ $0.isOld }) else { return }
         let requests = context.keys.filter { $0 == Self.requestKey || $0.hasPrefix(Self.fireAndForgetPrefix) }
@@ -259,7 +259,7 @@ extension ReferencePort {
         }
     }
 
-    /// Returns the context's states, except those that this library wrote: a matching note shows that the mesh sends
+    /// Returns the context's states, except those with a matching note: this library wrote them, and the mesh sends
     /// them.
     private func states(in context: [String: Any]) -> [String: Data] {
         var states: [String: Data] = [:]

@@ -9,7 +9,7 @@ import Observation
 /// Keeps shared states in sync with a counterpart that uses WatchConnectivitySwift 5. That library keeps complete
 /// values in the application context, under type names; the last write wins.
 ///
-/// A received value counts once as a change made now; the same bytes again change nothing. `StateHistory` reconciles the
+/// A received value counts as a change made now, but the same bytes don't count twice. `StateHistory` reconciles the
 /// values found at launch. Each value is also written to this app's context, because the counterpart starts from it at
 /// launch. If the counterpart turns out to speak the mesh's frames, those values are removed. The mirror doesn't keep
 /// states alive.
@@ -110,14 +110,14 @@ final class SharedStateMirror {
     /// Reads the contexts. Call it when the session is active.
     func open() { for name in entries.keys.sorted() { begin(name) } }
 
-    /// Reports a write of the context to all states; nil if it succeeded.
+    /// Reports a write of the context to all states. `error` is nil if it succeeded.
     func contextWriteFinished(_ error: (any Error)?) {
         for (name, entries) in entries where published[name] != nil && !refused.contains(name) {
             for entry in entries { entry.fail(error) }
         }
     }
 
-    /// - Parameter areNew: True if the session reports them for the first time.
+    /// Applies received states. `areNew` is true if the session reports them for the first time.
     func take(_ states: [String: Data], areNew: Bool) {
         for (name, bytes) in states.sorted(by: { $0.key < $1.key }) {
             // A state that the app hasn't shared yet is read from the session later, when it is shared.
@@ -206,8 +206,7 @@ extension SharedStateMirror {
             let hasChanged = bytes != published[name] || note != publishedNotes[name]
             if hasChanged { try port.publish(state: bytes, note, typeName: name) }
             (published[name], publishedNotes[name]) = (bytes, note)
-            // After a refusal: a value being written is reported by `contextWriteFinished`. If nothing is written, the error is
-            // cleared here.
+            // Clears an earlier error, unless a value is being written: `contextWriteFinished` reports that one.
             if refused.remove(name) != nil, bytes == nil || !hasChanged { entry.fail(nil) }
         } catch {
             refused.insert(name)

@@ -4,8 +4,7 @@ import MeshWatchConnectivityTransport
 
 // Values of WatchConnectivitySwift 5 carry no time. To order two of them after a launch, this library writes a note
 // next to each state in the application context: hashes of the value written here last, and of the counterpart's value
-// known at that time. A value that doesn't match its note was written later. `StateHistory.reconciliation` draws the
-// conclusions.
+// known at that time. A value that doesn't match its note was written later. `StateHistory.reconciliation` uses this.
 
 /// A note next to a state in the application context, about the values known when it was written.
 struct StateNote: Hashable, Sendable {

@@ -8,11 +8,11 @@ public import MeshWatchConnectivityTransport
     public import MeshSimulatedWatch
 #endif
 
-/// The base class of `PreviewWCSession` and `MockWCSession`: a session without a system. Its counterpart answers as an
-/// app with WatchConnectivitySwift 5 does.
+/// The base class of `PreviewWCSession` and `MockWCSession`: a session that doesn't use the system. Its counterpart
+/// answers like an app with WatchConnectivitySwift 5.
 ///
-/// Safe to use from any thread. A `simulate` method, and setting `isReachable`, calls the delegate on the caller's
-/// thread; `activate` calls it on another one.
+/// Safe to use from any thread. The `simulate` methods and the setter of `isReachable` call the delegate on the
+/// caller's thread; `activate` calls it on another one.
 public class StandInSession: WCSessionProviding, @unchecked Sendable {
     struct State {
         var activationState = WCSessionActivationState.activated
@@ -141,17 +141,13 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
         self.applicationContext = applicationContext
     }
 
-    /// Returns a transfer without sending anything.
-    ///
-    /// - Returns: A transfer that isn't in progress.
+    /// Returns a transfer that isn't in progress. Sends nothing.
     @discardableResult
     public func transferUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer {
         WCSession.default.transferUserInfo([:])
     }
 
-    /// Returns a transfer without sending anything.
-    ///
-    /// - Returns: A transfer that isn't in progress.
+    /// Returns a transfer that isn't in progress. Sends nothing.
     @discardableResult
     public func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer {
         WCSession.default.transferFile(file, metadata: metadata)

@@ -7,7 +7,7 @@ struct LinkNames: Sendable {
     /// The bytes before the launch number in each message.
     private let header: [UInt8]
 
-    /// - Parameter channel: At most 64 bytes of it are used. Their number precedes them, so that no channel's names
+    /// - Parameter channel: Only its first 64 bytes are used. Their count precedes them, so that no channel's names
     ///   begin with another's.
     init(channel: String) {
         let name = Array(channel.utf8.prefix(64))
@@ -15,7 +15,7 @@ struct LinkNames: Sendable {
         header = Array(WatchSessionMultiplexer.prefix.utf8) + [UInt8(name.count)] + name
     }
 
-    /// - Parameter launch: Tells apart the launches of a link, so that the counterpart notices a relaunch.
+    /// - Parameter launch: Distinguishes the launches of a link, so that the counterpart notices a relaunch.
     func message(_ bytes: [UInt8], launch: UInt32) -> Data {
         var data = Data(capacity: header.count + 4 + bytes.count)
         data.append(contentsOf: header)

@@ -1,6 +1,6 @@
 public import MeshBase
 
-// The system counts the bytes of the property list. The limits below subtract the list's own overhead and one key.
+// The system limits the size of the property list. The limits below subtract the list's own overhead and one key.
 extension PayloadLimit {
     /// Maximum size of one packet in a message: 65,280 bytes.
     public static let watchConnectivityMessage = PayloadLimit(

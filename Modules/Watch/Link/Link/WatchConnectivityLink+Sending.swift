@@ -10,9 +10,9 @@ public import MeshTransport
 #endif
 
 extension WatchConnectivityLink {
-    /// Sends a packet by the session's call for its lane.
+    /// Sends a packet with the session's call for its lane.
     ///
-    /// - Throws: `full` if the queue is full, or if the session currently talks to another device; `unreachable`,
+    /// - Throws: `full` if the queue is full, or the session is inactive or talks to another device; `unreachable`,
     ///   `oversized` or `closed`. A packet of the lane `latest` is `oversized` if it doesn't fit next to the other
     ///   keys.
     public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {

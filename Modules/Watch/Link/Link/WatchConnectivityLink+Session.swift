@@ -48,7 +48,7 @@ extension WatchConnectivityLink: WatchSessionListener {
             for (key, data) in packets where seen[key] != data {
                 notify { $0.received([UInt8](data), on: .latest, from: address) }
             }
-            // Earlier contexts' keys are dropped, so that the counterpart can't grow this. Delivery rejects duplicates.
+            // Forgets keys of earlier contexts, so that `seen` stays bounded. Delivery rejects duplicates.
             state.addressStates[address]?.seen = Dictionary(packets.map { ($0.key, $0.data) }) { $1 }
         }
         calls.run()
@@ -90,7 +90,7 @@ extension WatchConnectivityLink: WatchSessionListener {
         refresh()
     }
 
-    /// Reports a missing watch or watch app: then a phone has no counterpart ID.
+    /// Reports a missing watch or watch app, the reasons why a phone has no counterpart ID.
     private func reportAbsence(_ session: WCSessionState, _ isAbsent: Bool) {
         var problem: SessionProblem?
         if isAbsent, !session.isPaired { problem = .notPaired }
@@ -138,7 +138,7 @@ extension WatchConnectivityLink: WatchSessionListener {
         resendFailed(address)
     }
 
-    /// Retries activation. Every link on the session gets each failure, so at most one attempt is planned at a time.
+    /// Plans a retry of the activation, at most one at a time.
     private func activateLater() {
         let now = clock.elapsed
         guard let dueAt = state.withLock({ $0.activations.plan(at: now) }) else { return }
@@ -223,7 +223,7 @@ extension WatchConnectivityLink: WatchSessionListener {
     private func finished(_ data: Data, _ error: (any Error)?) {
         let now = clock.elapsed
         let retry: (LinkAddress, Duration?)? = state.withLock { state in
-            // The device may be gone already. Then its failed transfer is sent again when it returns.
+            // The device may be out of reach already. Its failed transfer is sent again when it returns.
             guard let address = state.lastAddress else { return nil }
             guard let error, Self.isRetryable(error) else {
                 let count = max((state.addressStates[address]?.transferCount ?? 0) - 1, 0)

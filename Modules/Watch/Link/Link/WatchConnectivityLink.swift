@@ -8,15 +8,15 @@ public import MeshTransport
     public import MeshSimulatedWatch
 #endif
 
-// Two rules decide whether the lane `datagram` is connected, because `isReachable` is often wrong. A connection ends
-// after three refused messages in a row, even if the session reports the counterpart as reachable; this backoff lasts
-// 1 s, doubling to 30 s, or until a message arrives or reachability changes. A message from a new launch of the
-// counterpart ends the connection and starts another. Every message carries a random launch number for this.
+// `isReachable` is often wrong, so two more rules decide whether the lane `datagram` is connected. First, three refused
+// messages in a row end a connection. The next one starts after 1 s, doubling to 30 s, or when a message arrives or
+// reachability changes. Second, a message from a new launch of the counterpart ends the connection and starts another.
+// For this, every message carries a random launch number.
 // Docs/Internals/Glossary.md defines the terms.
 
 /// A link between a phone and its watch, over a `WCSession`.
 ///
-/// | Lane | By | When |
+/// | Lane | Call | When |
 /// |---|---|---|
 /// | `datagram` | `sendMessageData` | while the counterpart is reachable and messages aren't refused |
 /// | `queue` | `transferUserInfo` | always; a failed transfer is repeated after 1 s, doubling to 30 s |
@@ -30,8 +30,8 @@ public import MeshTransport
 /// connection.
 ///
 /// Messages are received even while the counterpart seems unreachable: a watch in the background may send to a phone
-/// that can't answer. A reachable counterpart counts as present even if its app seems not to be installed. It keeps its
-/// address, or gets a temporary one until the session has an ID for it.
+/// that can't answer. A reachable counterpart counts as present even if the session reports its app as missing. It
+/// keeps its address, or gets a temporary one until the session has an ID for it.
 ///
 /// At most 4096 user infos are outstanding; then `send` throws `full`. Several links can share a session, each with its
 /// own channel. Safe to use from any thread; never blocks.
@@ -99,7 +99,7 @@ public final class WatchConnectivityLink: TransportLink {
         var retries = RetryPlan.session
         /// `send` threw `full`, so the observer expects `writable`.
         var isBlocked = false
-        /// The keys that the context must hold.
+        /// The entries that the context must hold.
         var latest: [String: Data] = [:]
         /// The packets already delivered from the received context.
         var seen: [String: Data] = [:]

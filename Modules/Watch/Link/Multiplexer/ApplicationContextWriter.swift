@@ -10,12 +10,11 @@ import MeshTransport
     import MeshSimulatedWatch
 #endif
 
-/// Writes the single application context of a session, in which each user has a key of its own.
+/// Writes the single application context of a session, in which each client has its own keys.
 ///
-/// Changes made while a write is pending go with that write, so any number of them costs one call of the session. Keys
-/// written by others, including the app, stay. Each context carries a new number, because the system doesn't deliver a
-/// context that equals the last one. A failed write is retried after 1 s, doubling to 30 s, and whenever the session
-/// has changed.
+/// Changes made while a write is pending are combined into one call of the session. Keys written by others, including
+/// the app, stay. Each context carries a new number, because the system doesn't deliver a context that equals the last
+/// one. A failed write is retried after 1 s, doubling to 30 s, and when the session changes.
 ///
 /// Writes run on a serial queue of the writer, because the system may block them; in virtual time they run as a timer
 /// of the clock. Safe to use from any thread; never blocks.

@@ -8,8 +8,8 @@ public import Foundation
 
 /// A listener on a shared session, such as a link or a connection.
 ///
-/// A `WatchSessionMultiplexer` calls it on the session's threads. Three things come elsewhere: earlier content on the
-/// thread that calls `attach`, `contextWasWritten` on the context writer's queue, and `stateChanged` in a task.
+/// A `WatchSessionMultiplexer` calls it on the session's threads, with three exceptions: earlier content on the thread
+/// that calls `attach`, `contextWasWritten` on the context writer's queue, and `stateChanged` in a task.
 public protocol WatchSessionListener: AnyObject, Sendable {
     /// Reports an event, and the session's state after it.
     func session(_ event: WatchSessionEvent, _ state: WCSessionState)
@@ -46,7 +46,7 @@ public enum WatchSessionEvent: Sendable {
     case activated(error: (any Error)?)
     /// The user is switching to another watch. Nothing more is sent to the current one.
     case becameInactive
-    /// The session was deactivated. It is activated again, for another watch.
+    /// The session was deactivated. The multiplexer activates it again, for another watch.
     case deactivated
     /// The counterpart's reachability changed.
     case reachabilityChanged
@@ -66,7 +66,7 @@ public enum WatchSessionContent {
     case data(Data, reply: ((Data) -> Void)?)
     /// A user info that the system kept and delivered.
     case userInfo([String: Any])
-    /// A file that was received. It is deleted when `take` returns, so move it elsewhere before.
+    /// A received file, which is deleted when `take` returns. Move it to keep it.
     case file(WCSessionFile)
     /// A user info transfer has ended: it arrived, or failed with an error.
     case finishedUserInfo(WCSessionUserInfoTransfer, (any Error)?)

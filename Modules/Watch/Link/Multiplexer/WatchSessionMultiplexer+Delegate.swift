@@ -6,7 +6,7 @@ public import Foundation
     public import MeshSimulatedWatch
 #endif
 
-// The calling session may stand in for the multiplexer's own, so the code below uses `self.session` where it matters.
+// A stand-in may pass any `WCSession` to these methods, so the code reads state from `self.session` only.
 extension WatchSessionMultiplexer: WCSessionDelegate {
     public func session(
         _ session: WCSession, activationDidCompleteWith activationState: WCSessionActivationState,
@@ -14,8 +14,7 @@ extension WatchSessionMultiplexer: WCSessionDelegate {
     ) {
         notify(.activated(error: error))
         forward { $0.session(session, activationDidCompleteWith: activationState, error: error) }
-        // Only listeners get the stored context. The app's delegate isn't called, as the session didn't deliver
-        // anything.
+        // Only listeners get the stored context: the session hasn't delivered anything to the app's delegate.
         let received = self.session.receivedApplicationContext
         if activationState == .activated, !received.isEmpty { deliverContext(received, isNew: false) }
     }

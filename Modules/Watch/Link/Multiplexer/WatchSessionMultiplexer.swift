@@ -8,8 +8,8 @@ public import MeshTransport
     public import MeshSimulatedWatch
 #endif
 
-/// Occupies the single delegate slot of a session and shares it. Listeners get what is addressed to them; the app's own
-/// delegate gets everything else.
+/// Shares the single delegate slot of a session. Listeners get the content addressed to them; the app's own delegate
+/// gets everything else.
 ///
 /// ```swift
 /// let multiplexer = WatchSessionMultiplexer.of(WCSession.default)
@@ -22,8 +22,8 @@ public import MeshTransport
 /// (`WCSessionProviding.observeDelegate`), at each event, and in `activate` and `attach`. You can also set
 /// `appDelegate` directly.
 ///
-/// A message that no listener takes gets no reply, as from an app whose delegate lacks the method. User infos of this
-/// library that arrive before their listener wait for it; the newest 256 are kept.
+/// A message that neither a listener nor the app's delegate takes gets no reply. User infos of this library that arrive
+/// before their listener is attached wait for it; the newest 256 are kept.
 ///
 /// Each session has one multiplexer, which lives while it is referenced. When it is released, the app's delegate gets
 /// the slot back. Safe to use from any thread.
@@ -112,7 +112,7 @@ public final class WatchSessionMultiplexer: NSObject, Sendable {
         topic.finish()
     }
 
-    /// Takes the delegate slot, and observes changes that the delegate doesn't get.
+    /// Takes the delegate slot, and observes changes that the session doesn't report to its delegate.
     private func begin() {
         let isFirst = shared.withLock { shared in
             defer { shared.hasBegun = true }

@@ -20,7 +20,7 @@ public protocol WCSessionProviding: AnyObject, Sendable {
     var isReachable: Bool { get }
     /// The application context that was sent last.
     var applicationContext: [String: Any] { get }
-    /// The application context that arrived last. Outlives a relaunch.
+    /// The application context that arrived last. Survives a relaunch.
     var receivedApplicationContext: [String: Any] { get }
 
     #if !os(watchOS)
@@ -33,7 +33,7 @@ public protocol WCSessionProviding: AnyObject, Sendable {
     /// The object that receives the session's events. See the type's description for requirements.
     var delegate: (any WCSessionDelegate)? { get set }
 
-    /// Starts activating the session. The delegate is called when that is done.
+    /// Starts activating the session, which calls the delegate at the end.
     func activate()
 
     /// Sends a property list to the counterpart's app if it can be reached. Without `replyHandler`, no reply is
@@ -65,7 +65,7 @@ public protocol WCSessionProviding: AnyObject, Sendable {
     /// Returns a stream of the state changes that the delegate doesn't get. Each call returns an independent stream.
     /// The default polls ten times a second while there is a subscriber.
     func stateChanges() -> AsyncStream<WCSessionState>
-    /// Calls `changed` whenever the delegate was set, until the result is released. The default returns nil and
+    /// Calls `changed` each time the delegate is set, until the result is released. The default returns nil and
     /// observes nothing.
     func observeDelegate(_ changed: @escaping @Sendable () -> Void) -> AnyObject?
     /// The ID of the device that the session talks to; nil while there is none. It must survive relaunches, and change

@@ -56,13 +56,13 @@ public struct WCError: Error, CustomNSError, Hashable, Sendable {
         /// 7019: the watch app has no companion app.
         case watchOnlyApp
 
-        /// Lets `catch WCError.notReachable` match.
+        /// Returns true if the error has this code, so that `catch WCError.notReachable` works.
         public static func ~= (code: Code, error: any Error) -> Bool { (error as? WCError)?.code == code }
     }
 
     private let bridged: NSError
 
-    /// An error with the description of its code, unless `userInfo` has another.
+    /// Creates an error with the description of its code, unless `userInfo` has another.
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
         let described = [NSLocalizedDescriptionKey: code.explanation].merging(userInfo) { $1 }
         bridged = NSError(domain: WCErrorDomain, code: code.rawValue, userInfo: described)
@@ -85,7 +85,7 @@ public struct WCError: Error, CustomNSError, Hashable, Sendable {
 }
 
 extension WCError {
-    /// The code of an error without a closer description, 7001.
+    /// The code of an error without a more specific code, 7001.
     public static var genericError: Code { .genericError }
     /// The code for a device that doesn't support WatchConnectivity.
     public static var sessionNotSupported: Code { .sessionNotSupported }
@@ -151,7 +151,7 @@ extension WCError.Code {
     }
 }
 
-// The runtime finds a `WCError` in an `NSError` by this conformance.
+// This conformance lets the runtime cast an `NSError` to `WCError`.
 extension WCError: _ObjectiveCBridgeable {
     public func _bridgeToObjectiveC() -> NSError { bridged }
 

@@ -44,15 +44,15 @@ open class WCSession: NSObject {
         }
     }
 
-    /// Replaces the observation of the key path `delegate`, which works on Apple's systems only. Calls `changed` each
-    /// time the delegate was set, until the result is released. Supports one observer at a time.
+    /// Stands in for key-value observation of `delegate`, which only Apple's systems have. Calls `changed` each time
+    /// the delegate is set, until the result is released. Supports one observer at a time.
     package func observeDelegateChanges(_ changed: @escaping @Sendable () -> Void) -> AnyObject? {
         let observation = DelegateObservation(changed: changed)
         process?.write { $1.delegateObservation = observation }
         return observation
     }
 
-    /// Starts activating the session. The delegate is called when that is done. Without a delegate nothing happens.
+    /// Starts activating the session, which calls the delegate at the end. Does nothing without a delegate.
     open func activate() { process?.write { $0.activate($1) } }
 
     /// The activation state of the session.
@@ -62,7 +62,7 @@ open class WCSession: NSObject {
 
     // MARK: The counterpart. False, nil and empty until the session has been activated.
 
-    /// True if the counterpart accepts messages now, as far as the system has noticed.
+    /// True if the counterpart accepts messages now, as far as the system knows.
     open var isReachable: Bool { process?.read(false) { $1.isActive && $1.isReachable } ?? false }
     /// True if a watch is paired. Meaningful on iOS only.
     open var isPaired: Bool { process?.read(false) { $0.isPaired($1) } ?? false }
@@ -108,7 +108,7 @@ open class WCSession: NSObject {
 
     /// The application context that was sent last.
     open var applicationContext: [String: Any] { process?.read([:]) { $0.sentContext($1) } ?? [:] }
-    /// The application context that arrived last. It outlives a relaunch.
+    /// The application context that arrived last. It survives a relaunch.
     open var receivedApplicationContext: [String: Any] { process?.read([:]) { $0.receivedContext($1) } ?? [:] }
 
     /// Replaces the context that the counterpart receives, at most 262,144 bytes. A context equal to the last one isn't
@@ -134,7 +134,7 @@ open class WCSession: NSObject {
         transfer(userInfo, isComplication: false)
     }
 
-    /// Queues a user info ahead of the others, and wakes the watch app while the daily budget lasts. On iOS only.
+    /// Queues a user info. While the daily budget lasts, it goes ahead of others and wakes the watch app. On iOS only.
     @discardableResult
     open func transferCurrentComplicationUserInfo(_ userInfo: [String: Any] = [:]) -> WCSessionUserInfoTransfer {
         transfer(userInfo, isComplication: true)
@@ -148,7 +148,7 @@ open class WCSession: NSObject {
         process?.read([]) { $0.outstandingUserInfos(of: $1) } ?? []
     }
 
-    /// Queues a file for transfer to the counterpart. It must stay in place until the delegate is informed that the
+    /// Queues a file for transfer to the counterpart. Keep the file in place until the delegate learns that the
     /// transfer has finished.
     @discardableResult
     open func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer {

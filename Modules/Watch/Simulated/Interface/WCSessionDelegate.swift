@@ -2,9 +2,9 @@ public import Foundation
 
 /// The events that a `WCSession` reports to its app.
 ///
-/// Methods are called serially, never on the main thread. Those that are optional in Apple's protocol have default
-/// implementations here. This differs in one respect: a subclass of the conforming class overrides such a method only
-/// if that class implements it.
+/// Methods are called serially, never on the main thread. Methods that are optional in Apple's protocol have default
+/// implementations here. One difference follows: a subclass can override such a method only if the conforming class
+/// implements it.
 ///
 /// Source: https://developer.apple.com/documentation/watchconnectivity/wcsessiondelegate
 public protocol WCSessionDelegate: NSObjectProtocol {
@@ -48,12 +48,12 @@ public protocol WCSessionDelegate: NSObjectProtocol {
 
     /// Reports that a file transfer has arrived or failed.
     func session(_ session: WCSession, didFinish fileTransfer: WCSessionFileTransfer, error: (any Error)?)
-    /// Receives a file from the session. It is deleted when this method returns, so move it elsewhere before.
+    /// Receives a file, which is deleted when this method returns. Move it to keep it.
     func session(_ session: WCSession, didReceive file: WCSessionFile)
 }
 
 extension WCSessionDelegate {
-    // Required by Apple on iOS, but unavailable on watchOS, where apps don't implement them.
+    // Apple requires the first two on iOS. They are unavailable on watchOS, so apps for it don't implement them.
     public func sessionDidBecomeInactive(_ session: WCSession) {}
     public func sessionDidDeactivate(_ session: WCSession) {}
 

@@ -23,7 +23,7 @@ final class AppProcess: @unchecked Sendable {
     var lacksHandler = false
     /// Pending calls that don't depend on the session's state.
     var calls = Queue<AppCall.Content>()
-    /// The objects by which the app refers to its transfers.
+    /// The objects that represent the app's transfers.
     var userInfoTransfers: [UInt64: WCSessionUserInfoTransfer] = [:]
     var fileTransfers: [UInt64: WCSessionFileTransfer] = [:]
     /// Incremented when the system wakes the app, so that earlier planned suspensions lapse.
@@ -124,7 +124,7 @@ struct AppCall {
     let session: WCSession
     let delegate: (any WCSessionDelegate)?
     let content: Content
-    /// The app must die before the call is complete.
+    /// Simulates a crash: the app dies before the system records the call as complete.
     var crashes = false
 
     /// Makes the call. Don't hold the lock.

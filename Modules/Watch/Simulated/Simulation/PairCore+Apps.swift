@@ -13,7 +13,7 @@ struct SimulatedDeviceState {
     var onLaunch: (@Sendable (WCSession) -> Void)?
     var onTerminate: (@Sendable () -> Void)?
 
-    /// For watches, as the phone sees them.
+    /// For watches: the state that the phone sees.
     var isPaired = true
     var isInRange = true
     var isComplicationEnabled = false
@@ -22,7 +22,7 @@ struct SimulatedDeviceState {
     /// For phones: not unlocked since the restart.
     var needsUnlock = false
     var isDiskFull = false
-    /// Wrong reports of the other device's reachability: the one that a test set, and a temporary one.
+    /// Overrides of the other device's reported reachability: one set by a test, and a temporary wrong one.
     var reportedReachability: Bool?
     var temporaryReachability: Bool?
 
@@ -70,7 +70,7 @@ extension PairCore {
         stateChanged(device)
     }
 
-    /// - Returns: The function to call after the app has ended.
+    /// Ends the app. Returns the function to call afterwards.
     mutating func kill(_ device: Int) -> (@Sendable () -> Void)? {
         guard let process = devices[device].process else { return nil }
         deferredReleases.append((process.calls, process.lockedSession))

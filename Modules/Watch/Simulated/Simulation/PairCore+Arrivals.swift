@@ -54,7 +54,7 @@ extension PairCore {
         if routes[route].crashRandom.happens(rate: conditions.backgroundWakeRate) { wake(routes[route].receiver) }
     }
 
-    /// Reports a finished transfer by the object that the app knows, or by a new object after a relaunch.
+    /// Reports a finished transfer with the object that the app knows, or with a new object after a relaunch.
     mutating func finished(
         _ transfer: Transfer, _ error: WCError.Code?, _ process: AppProcess
     ) -> AppCall.Content {

@@ -7,9 +7,9 @@ struct ContextLane {
     /// Waits to be sent.
     var due: PropertyList?
     var inFlight: PropertyList?
-    /// At the receiver.
+    /// The context that the receiver has.
     var received: PropertyList?
-    /// True if the receiver's delegate hasn't got it yet.
+    /// True if `received` hasn't been delivered to the receiver's delegate.
     var isNew = false
 }
 

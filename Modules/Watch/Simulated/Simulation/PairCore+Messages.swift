@@ -125,7 +125,7 @@ extension PairCore {
         failOnReturn(id, .deliveryFailed)
     }
 
-    /// Replies to a message that the app received. Only the first reply counts; nil if it isn't a property list.
+    /// Sends the first reply to a message; later ones are ignored. `content` is nil if it isn't a property list.
     mutating func reply(_ content: MessageContent?, to id: UInt64, by process: AppProcess) {
         guard let message = messages[id], message.receiver === process, !message.isAnswered else { return }
         messages[id]?.isAnswered = true
@@ -155,7 +155,7 @@ extension PairCore {
         message.sender.calls.append(.replied(reply, content))
     }
 
-    /// Reports a failure to the sender after the time of a message in the opposite direction.
+    /// Reports a failure to the sender after the latency of a message in the opposite direction.
     mutating func failOnReturn(_ id: UInt64, _ code: WCError.Code) {
         guard let message = messages[id] else { return }
         record(.lost(code == .messageReplyFailed ? .reply : .message, id: id), on: routes[message.route].receiver)

@@ -4,7 +4,7 @@ import MeshBase
 // MARK: - Reachability
 
 extension PairCore {
-    /// Returns the reachability that the system reports to an app: a wrong one if set, or else the actual one.
+    /// Returns the reachability that the system reports to an app: an override if set, otherwise the actual one.
     func reachability(seenBy process: AppProcess) -> Bool {
         let device = devices[process.device]
         return device.temporaryReachability ?? device.reportedReachability ?? isTrulyReachable(from: process)
@@ -21,7 +21,7 @@ extension PairCore {
         return devices[watch].state == .foreground && devices[watch].process?.activation == .activated
     }
 
-    /// Schedules a notification for each app with a new reachability.
+    /// Schedules a notification for each app whose counterpart's reachability has changed.
     mutating func watchReachability() {
         for device in devices.indices {
             guard let process = devices[device].process, process.isActive, !process.isAwaitingReachability,
@@ -119,7 +119,7 @@ extension PairCore {
         return Self.complicationsPerDay - (devices[0].complicationDay == day ? devices[0].complicationsUsed : 0)
     }
 
-    /// Returns true if the daily budget lets a complication transfer go ahead of the others, and spends one.
+    /// Spends one complication transfer. Returns false if today's budget is used up, or the complication isn't enabled.
     mutating func useComplicationBudget(_ route: Int) -> Bool {
         guard devices[routes[route].watch].isComplicationEnabled else { return false }
         if devices[0].complicationDay != day {

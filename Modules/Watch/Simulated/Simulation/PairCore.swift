@@ -31,7 +31,7 @@ struct PairCore {
         case fileProgresses(route: Int, UInt64, quarters: Int64)
         case contextArrives(route: Int)
 
-        /// True if `runUntilIdle` waits for the event. Messages are counted separately, and timers belong to others.
+        /// True if `runUntilIdle` waits for the event. Messages are counted separately; timers belong to clock users.
         var isAwaited: Bool {
             switch self {
             case .timer, .suspends, .flaps, .flapEnds, .messageExpires, .replyTimesOut: false
@@ -66,7 +66,7 @@ struct PairCore {
     var activeWatch = 1
 
     var messages: [UInt64: Message] = [:]
-    /// The number of messages with an outcome that the sender hasn't learned yet.
+    /// The number of messages whose sender doesn't know the outcome yet.
     var awaitedMessages = 0
     private var lastID: UInt64 = 0
     /// Objects to release outside the lock: handlers and delegates, whose deinitializers may run app code.
@@ -246,7 +246,7 @@ extension PairCore {
         return activeWatch == watch && devices[watch].isPaired && devices[watch].isInRange
     }
 
-    /// Starts everything that may have waited for a change of the devices.
+    /// Starts transfers that may have waited for a change of the devices' state, and updates reachability.
     mutating func resume() {
         for route in routes.indices {
             startTransfers(route)

@@ -2,9 +2,9 @@ import MeshBase
 
 /// The state of an app on a simulated device.
 public enum SimulatedAppState: String, Hashable, Sendable {
-    /// The app isn't installed on the device; it is installed, but doesn't run.
+    /// `notInstalled`: the app isn't on the device. `notRunning`: it is installed, but not running.
     case notInstalled, notRunning
-    /// The app is on screen. A phone's messages reach a watch app only here.
+    /// The app is on screen. Messages from the phone reach a watch app only in this state.
     case foreground
     /// The app runs, but isn't on screen.
     case background
@@ -72,13 +72,13 @@ extension SimulatedDevice {
         return process.session
     }
 
-    /// Opens the app, as the user does. It must be running already: see `launch`.
+    /// Brings a running app to the foreground, as the user does. Use `launch` if it isn't running.
     public func enterForeground() { core.withCore { $0.setState(index, isForeground: true, isSuspended: false) } }
-    /// Leaves the app, as the user does. It continues in the background.
+    /// Sends the app to the background, as the user does. It keeps running.
     public func enterBackground() { core.withCore { $0.setState(index, isForeground: false, isSuspended: false) } }
     /// Suspends the app in the background, as the system does.
     public func suspend() { core.withCore { $0.setState(index, isForeground: false, isSuspended: true) } }
-    /// Continues a suspended app in the background.
+    /// Resumes a suspended app in the background.
     public func resume() {
         guard state == .suspended else { return }
         enterBackground()
@@ -158,15 +158,15 @@ extension SimulatedDevice {
         nonmutating set { change { $0.isDiskFull = newValue } }
     }
 
-    /// True if the phone hasn't been unlocked since its restart. Then it can't be reached, and wakes no app. For
-    /// phones.
+    /// True if the phone hasn't been unlocked since its restart. Until then it can't be reached, and the system doesn't
+    /// launch its app. For phones.
     public var needsUnlock: Bool {
         get { core.withCore { $0.devices[index].needsUnlock } }
         nonmutating set { change { $0.needsUnlock = newValue } }
     }
 
-    /// The counterpart's reachability as reported to this device's app, even if it is wrong; nil reports the actual
-    /// one. With false the app can't send messages; with true it may send messages that fail.
+    /// Overrides the reachability reported to this device's app; nil reports the actual one. With false the app can't
+    /// send messages. With true it may send messages that fail.
     public var claimedReachability: Bool? {
         get { core.withCore { $0.devices[index].reportedReachability } }
         nonmutating set { change { $0.reportedReachability = newValue } }

@@ -1,12 +1,12 @@
 /// The speed and the faults of the simulated system.
 ///
-/// Rates are probabilities from 0 to 1. Times are drawn uniformly from their range. Both come from the pair's seed.
+/// Rates are probabilities from 0 to 1. Times are drawn uniformly from their range, with the pair's seed.
 public struct SimulatedWatchConditions: Hashable, Sendable {
     // MARK: Times
 
     /// The one-way time of messages and replies, which stay in order.
     public var messageLatency: ClosedRange<Duration> = .milliseconds(20) ... .milliseconds(80)
-    /// The time that a user info takes, and a file in addition to its bytes. One transfer at a time.
+    /// The latency of a user info or a file, without the time to copy the file's bytes. One transfer moves at a time.
     public var transferLatency: ClosedRange<Duration> = .milliseconds(100) ... .seconds(2)
     /// The speed of file transfers, in bytes per second.
     public var fileBytesPerSecond = 1_000_000
@@ -22,7 +22,7 @@ public struct SimulatedWatchConditions: Hashable, Sendable {
     public var switchingDelay: ClosedRange<Duration> = .milliseconds(200) ... .seconds(2)
     /// The time after which a sender gets `messageReplyTimedOut`.
     public var replyTimeout: Duration = .seconds(10)
-    /// The time that a message waits for the phone app to launch and activate its session. After it the sender gets
+    /// The time that a message waits for the phone app to launch and activate its session. Then the sender gets
     /// `deliveryFailed`.
     public var deliveryTimeout: Duration = .seconds(5)
     /// The time that an app runs in the background after the system has woken it; nil is unlimited.
@@ -51,7 +51,7 @@ public struct SimulatedWatchConditions: Hashable, Sendable {
     public var crashRate = 0.0
     /// The probability that an arriving user info, file or context launches or resumes the app in the background.
     public var backgroundWakeRate = 0.0
-    /// The average interval at which one device is wrong about the other's reachability; nil means never.
+    /// The average interval between wrong reports of reachability; nil means none.
     public var flapInterval: Duration?
     /// The time for which the wrong reachability is reported.
     public var flapTime: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5)
@@ -77,7 +77,7 @@ public struct SimulatedWatchConditions: Hashable, Sendable {
         return conditions
     }()
 
-    /// Long delays, and every kind of fault now and then.
+    /// Long delays, and occasional faults of every kind.
     public static let rough: SimulatedWatchConditions = {
         var conditions = SimulatedWatchConditions()
         conditions.messageLatency = .milliseconds(20) ... .seconds(3)

@@ -129,8 +129,8 @@ extension SimulatedWatchPair {
         }
     }
 
-    /// Runs everything until nothing is in progress, and advances the clock to the last event. Timers due before that
-    /// run too, but aren't waited for. Transfers that are blocked by the devices' state aren't waited for either.
+    /// Runs until nothing is in progress, and advances the clock to the last event. Timers due before that run too, but
+    /// `runUntilIdle` doesn't wait for later ones, nor for transfers that the devices' state blocks.
     /// - Parameter limit: Maximum virtual time to run.
     /// - Returns: The number of calls into apps.
     @discardableResult

@@ -85,7 +85,7 @@ public struct SimulatedWatchStatistics: Hashable, Sendable {
     public var wakes = 0
     /// The total time for which `updateApplicationContext` would have blocked its callers.
     public var contextBlocking = Duration.zero
-    /// The number of times that it would have blocked the main thread.
+    /// The number of times that `updateApplicationContext` would have blocked the main thread.
     public var mainThreadBlocks = 0
 
     /// Creates counters that are all zero.
