@@ -1,7 +1,7 @@
 public import Foundation
 
-/// An action of a person in a workout, on either device. Every event carries the moment of the tap, not of its arrival. So
-/// it means the same wherever and whenever it is applied.
+/// A user's action in a workout, on either device. Every event carries the moment of the tap, not of its arrival. So it means
+/// the same wherever and whenever it is applied.
 public enum WorkoutEvent: Codable, Hashable, Sendable {
     case start(at: Date)
     case pause(at: Date)

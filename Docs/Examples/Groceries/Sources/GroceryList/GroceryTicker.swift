@@ -11,7 +11,7 @@
         private var subscriptions: Set<AnyCancellable> = []
 
         public init(_ session: GrocerySession) {
-            // On the main actor, like all that a session publishes.
+            // Updates arrive on the main actor, like everything that a session publishes.
             session.updatesPublisher().sink { [weak self] in self?.show($0) }.store(in: &subscriptions)
         }
 
