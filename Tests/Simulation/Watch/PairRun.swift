@@ -44,7 +44,7 @@ class PairRun<App: PairApp> {
     let pair: SimulatedWatchPair
     let thread: SimulationThread
     var random: SplitMix64
-    /// The disk of each device's present launch.
+    /// The disk of each device's current launch.
     let disks: Locked<[SimulatedDisk]>
     let apps: Locked<[App?]>
     let failure = Locked<String?>(nil)

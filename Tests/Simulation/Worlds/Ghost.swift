@@ -107,7 +107,7 @@ struct Ghost<Feature: SimulatedFeature> {
         }
     }
 
-    /// Forgets events that only a restored peer had confirmed. They aren't final, because no other peer knew of it.
+    /// Forgets events that only a restored peer had confirmed. They aren't final, because no other peer knew of them.
     mutating func forgetConfirmed(beyond count: UInt64, in group: GroupLine) {
         guard let stream = streams[group] else { return }
         streams[group] = Array(stream.prefix(Int(clamping: count)))

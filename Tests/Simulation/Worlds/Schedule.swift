@@ -55,13 +55,13 @@ public struct Conditions: Sendable, Equatable {
     /// The probability that a crash undoes successful commits, and the peers that this can happen to.
     var lostSync = 0.0
     var forgetful: SmallSet = []
-    /// Milliseconds during which a new store's engine makes no controls: its app makes only the reference's calls.
+    /// Milliseconds during which a new store's engine makes no controls: its app makes only the reference API's calls.
     var silentStart = 0
     /// Peers with a newer protocol version, parts of which the others can't read.
     var newer: SmallSet = []
     /// Peers that stay broken when the others are mended.
     var abandoned: SmallSet = []
-    /// Milliseconds during which peers make only the reference's calls: no peer ticks and no engine message is sent.
+    /// Milliseconds during which peers make only the reference API's calls: no peer ticks or sends engine messages.
     var silence = 0
 
     static let tailMax = 2_500
@@ -104,7 +104,7 @@ public enum Fault: Sendable, Equatable {
     case partition(side: SmallSet, isOneWay: Bool)
     /// The process is gone and frames to it are lost. The store is unchanged.
     case stop
-    /// Frames wait.
+    /// Frames to the peer wait.
     case pause
     /// Memory since the last persist is lost.
     case crash
@@ -118,7 +118,7 @@ public enum Fault: Sendable, Equatable {
     case slow(Int)
     /// Not a fault: the peer ends the session.
     case end
-    /// Not faults either: users' decisions about the group's members.
+    /// Not a fault either: a user's decision about the group's members.
     case company(CompanyFault)
 }
 
@@ -128,9 +128,9 @@ public enum SimulationSetting: String, CaseIterable, Sendable {
     case ordinary
     /// Honest peers and one that lies: an unknown peer, a member, or the only other member.
     case liars
-    /// Peers that make only the reference's calls for a while.
+    /// Peers that make only the reference API's calls for a while.
     case late
-    /// Two apps written for the reference over WatchConnectivity, killed and relaunched without their state.
+    /// Two apps written for the reference API over WatchConnectivity, killed and relaunched without their state.
     case original
     /// A peer without a store, launched more than a thousand times.
     case lives
