@@ -126,7 +126,7 @@
         }
     }
 
-    /// Blocks until a link or a client has space again.
+    /// Retries a send until a link or a client has space for it, at most for two minutes.
     private final class Room: @unchecked Sendable {
         private let semaphore = DispatchSemaphore(value: 0)
 

@@ -9,7 +9,7 @@
     import NIOPosix
 
     /// The server that `gateway bench` measures, in its own process: a gateway, or a WebSocket server that only writes. It
-    /// reads commands as lines: `push EVENTS BYTES` sends events to every user, `end` ends it.
+    /// reads commands as lines: `push EVENTS BYTES` sends events to every user. Any other line, or the end of input, ends it.
     struct BenchServerCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(commandName: "bench-server", shouldDisplay: false)
 
