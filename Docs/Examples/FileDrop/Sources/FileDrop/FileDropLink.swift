@@ -101,8 +101,8 @@ extension FileDropLink {
     /// Passes arrived packets to the observer, and reports when there is space again. Call it from one task at a time.
     public func look() {
         guard let observer = state.withLock({ $0.observer }) else { return }
-        // A directory listing can miss a file that is written while it runs, and still include a later one. The second listing
-        // contains every file up to the newest of the first.
+        // A listing may miss a file that is written meanwhile and still contain a later one. The second listing contains
+        // every file up to the newest of the first.
         guard let newest = packets(in: inbox).last else { return checkRoom(observer) }
         for number in packets(in: inbox) where number <= newest {
             let file = file(number, in: inbox)
@@ -145,7 +145,7 @@ extension FileDropLink {
 }
 
 extension PayloadLimit {
-    /// Maximum size of the file drop's packets. Each packet is one file.
+    /// The largest packet of the file drop, one file.
     public static let fileDropPacket = PayloadLimit(
         id: "file-drop.packet", bytes: 1 << 20, summary: "A packet of the file drop", source: "chosen: one whole frame")
 }

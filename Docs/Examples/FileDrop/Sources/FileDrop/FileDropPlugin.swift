@@ -21,7 +21,7 @@ public struct FileDropPlugin: Plugin {
         registry.add(LinkFixture(patience: 2_000) { _ in Self.makeLinks() }, to: .linkFixtures)
     }
 
-    /// The plugin and the plugins that it requires, for tools and tests.
+    /// The plugin and what it requires, for tools and tests.
     public static var withRequirements: [any Plugin] {
         [
             CompactCodecPlugin(), StoragePlugin(), DeliveryPlugin(),
