@@ -6,8 +6,8 @@ public enum WorkoutEvent: Codable, Hashable, Sendable {
     case start(at: Date)
     case pause(at: Date)
     case resume(at: Date)
-    /// - `distance`: Metres of the workout, as the tapping device sees them. Samples aren't part of the ordered events, and
-    ///   devices may hold different ones. So the reducer must take the distance from the event.
+    /// The end of a lap. `distance` is the workout's metres so far, as the tapping device sees them. Samples aren't part of
+    /// the ordered events, and devices may hold different ones. So the reducer must take the distance from the event.
     case lap(at: Date, distance: Double)
     case finish(at: Date, distance: Double)
 

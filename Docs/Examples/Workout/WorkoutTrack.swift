@@ -59,7 +59,7 @@ public struct WorkoutTotals: Hashable, Sendable {
         latest = summary.latest
     }
 
-    /// Returns seconds for a kilometre. Returns nil before the first ten metres, which are mostly noise.
+    /// Returns the pace in seconds per kilometre; nil before the first ten metres, which are mostly noise.
     public func pace(after elapsed: TimeInterval) -> TimeInterval? {
         distance < 10 ? nil : elapsed / distance * 1_000
     }

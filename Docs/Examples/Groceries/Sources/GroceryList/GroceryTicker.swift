@@ -4,7 +4,7 @@
     import MeshIdentity
     public import MeshSession
 
-    /// The third way to follow a session, by Combine where available: for code that already uses pipelines.
+    /// Follows a session by Combine where available, the third of three ways: for code that already uses pipelines.
     @MainActor
     public final class GroceryTicker: ObservableObject {
         @Published public private(set) var line = ""
