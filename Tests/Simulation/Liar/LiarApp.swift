@@ -118,7 +118,7 @@ import MeshTransport
         do {
             try body(session)
         } catch SessionSyncError.sessionEnded, SessionSyncError.sessionClosed {
-            // Another device has ended it.
+            // Another device has ended the session.
         } catch {
             fail("\(what) was refused: \(error)")
         }

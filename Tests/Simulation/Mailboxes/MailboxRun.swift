@@ -214,7 +214,7 @@ extension MailboxRun {
         if !honest.contains(device) { return postLies(from: device) }
         let receiver = (device + 1 + Int(random.upTo(UInt64(devices.count - 2)))) % devices.count
         let isLatest = random.happens(rate: 0.3)
-        // A device has no key of a peer that it has never heard.
+        // A device has no key of a peer that it hasn't heard from.
         guard devices[device].presences[devices[receiver].id] != nil else { return }
         postCount += 1
         let number = postCount

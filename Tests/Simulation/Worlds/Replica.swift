@@ -63,7 +63,7 @@ extension SourceSequence {
 }
 
 extension ViewStatement {
-    /// Empty for the first view while no change is proposed.
+    /// The statement as text; empty for the first view while no change is proposed.
     fileprivate var text: String {
         var parts = number > 0 ? ["view \(number)"] : []
         if isLeaving { parts.append("leaving") }

@@ -41,7 +41,7 @@ extension Simulation {
     /// True if the rule concerns devices of one user.
     public static func isOwn(for mutation: String) -> Bool { mutation == "ownUncounted" }
 
-    /// The first of a few seeds of which one detects the broken rule, for rules that few seeds detect.
+    /// Returns the first of a few seeds of which one detects the broken rule; nil for rules that many seeds detect.
     public static func knownSeed(for mutation: String) -> UInt64? {
         switch mutation {
         case "refusedShown": 261_127_102_551_000_885

@@ -9,7 +9,7 @@ struct WorldOutcome: Sendable {
     var operations = 0
     /// Frames that an engine handled.
     var frames = 0
-    /// Inserts below the newest event.
+    /// Events that were inserted below the newest one.
     var rollbacks = 0
     var deepestRollback = 0
     /// Snapshots and copies that an engine adopted.

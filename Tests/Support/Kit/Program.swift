@@ -137,7 +137,7 @@ extension Program {
 }
 
 extension Process {
-    /// Waits until it has ended, without blocking a thread.
+    /// Waits until the process has ended, without blocking a thread.
     package func ended() async {
         while isRunning { try? await Task.sleep(for: .milliseconds(2)) }
     }
