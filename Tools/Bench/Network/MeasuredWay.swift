@@ -17,7 +17,7 @@
         func close()
     }
 
-    /// Counts arrived messages until they are waited for.
+    /// Counts arrived messages that no call has waited for yet.
     final class Arrivals: @unchecked Sendable {
         private let condition = NSCondition()
         private var count = 0

@@ -40,7 +40,7 @@
                 let begun = await server.counts().framesSent
                 for round in 0..<events {
                     try await publish(event, server)
-                    // Waits for each round to be sent: an event that is noticed late would wait for its user's next event.
+                    // Keeps at most one round unsent: an event whose notice is late waits for its user's next event.
                     while true {
                         let counts = await server.counts()
                         if counts.connections == 0 || counts.framesSent - begun >= round * users { break }
