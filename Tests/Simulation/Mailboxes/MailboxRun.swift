@@ -5,8 +5,8 @@ import MeshResumeGateway
 import MeshVirtualTime
 
 /// One seed of devices that write into each other's mailboxes at two gateway processes with one store, in virtual time.
-/// Connections drop on one side or on both, frames are lost, gateways and apps are killed, and the store is down, slow
-/// or empty.
+/// Connections drop on one side or on both, notices are lost, gateways are killed, and the store is down, slow or
+/// emptied.
 ///
 /// Each receiver gets the accepted messages of each sender in order. Messages acknowledged before the store lost
 /// everything may be missing. In the end each device knows that the others are present, and has their newest values.

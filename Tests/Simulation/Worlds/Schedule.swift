@@ -4,7 +4,7 @@ import MeshScenarioTransport
 /// Plain data, so that a failing schedule can be printed and shrunk.
 public struct Schedule: Sendable, Equatable {
     public let seed: UInt64
-    /// The number of peers: 2 to 5, and up to 16 in the `company` setting.
+    /// The number of peers: 2 to 5, and up to 16 in the settings `company` and `hub`.
     public let peerCount: Int
     /// True if the peers begin as members of one group, as after pairing, instead of finding each other.
     public let isPaired: Bool
@@ -136,8 +136,8 @@ public enum SimulationSetting: String, CaseIterable, Sendable {
     case lives
     /// Groups of any size that members join and leave, and that continue without absent members.
     case company
-    /// Groups whose members hear only the first one, which invites them. In half of the seeds another member reports
-    /// members that don't exist.
+    /// Groups whose members hear only the first one, which invites them. In half of the seeds another member sends
+    /// false lists of members.
     case hub
 }
 
