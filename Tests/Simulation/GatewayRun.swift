@@ -82,7 +82,7 @@ extension GatewayRun {
         guard pipes[key]?.isUp == true else { return }
         pipes[key]?.isUp = false
         enter(.gatewayHears(end: key), within: random.happens(rate: 0.5) ? 10 : 50_000)
-        // Heartbeats reveal that a socket that looks open is dead.
+        // Otherwise the device's socket looks open until a heartbeat fails.
         if deviceKnows, !random.happens(rate: 0.2) { enter(.deviceHears(end: key), within: 100) }
     }
 

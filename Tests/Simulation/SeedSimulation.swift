@@ -2,7 +2,7 @@
 public protocol SeedSimulation: Sendable {
     typealias Trace = @Sendable (String) -> Void
 
-    /// The rules that it can break on purpose, so that some seed fails, by name. Empty if the build can't break any.
+    /// Names of rules that the simulation can break on purpose to make seeds fail. Empty if the build can't break any.
     static var mutationNames: [String] { get }
 
     /// - Parameter trace: Called with each step, or with the full log at the end if the seed fails.
@@ -46,7 +46,7 @@ public struct SeedOutcome: Sendable {
     public internal(set) var counts: [String: Int] = [:]
     /// Numbers of which a report keeps the greatest, by name.
     public internal(set) var greatest: [String: Double] = [:]
-    /// Counts by kind, by name.
+    /// Tables by name, each with counts by kind.
     public internal(set) var tables: [String: [String: Int]] = [:]
     public internal(set) var simulatedSeconds = 0.0
 }

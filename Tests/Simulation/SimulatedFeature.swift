@@ -11,7 +11,7 @@ public protocol SimulatedFeature: SendableMetatype {
     associatedtype Reducer: SessionSyncReducer<State, Event>
     associatedtype Policy: SessionConflictPolicy<State, Event>
 
-    /// The ID that users type to select it.
+    /// The feature's ID, which users type to select it.
     static var id: String { get }
     static var initialState: State { get }
     static var reducer: Reducer { get }

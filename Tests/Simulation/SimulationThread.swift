@@ -75,7 +75,7 @@ package final class SimulationThread: Sendable {
 
     private nonisolated(unsafe) static var earlier: EnqueueHook?
 
-    /// The first hook gets all jobs of actors without an executor of their own. The other returns the main executor.
+    /// Installs the hooks once. One gets jobs that have no executor of their own. The other returns the main executor.
     private static let isHooked: Bool = {
         let library = dlopen(nil, RTLD_LAZY)
         guard let enqueue = dlsym(library, "swift_task_enqueueGlobal_hook"),
@@ -124,7 +124,7 @@ private final class MainActorStandIn: SerialExecutor {
     func enqueue(_ job: consuming ExecutorJob) { queue.add(UnownedJob(job), isOfMainActor: true) }
 }
 
-/// An executor that runs jobs of no actor on the simulation's thread. A task's requests to its executor, such as a
+/// An executor that runs jobs without an actor on the simulation's thread. A task's requests to its executor, such as a
 /// yield, enter the same queue.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 private final class GlobalStandIn: TaskExecutor {

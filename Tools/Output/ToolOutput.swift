@@ -20,7 +20,7 @@ package enum ToolOutput {
     package static func prepare() {
         signal(SIGPIPE, SIG_IGN)
         for descriptor in 0...2 as ClosedRange<Int32> where fcntl(descriptor, F_GETFD) == -1 {
-            // The lowest free number is this one. Writing to it still fails.
+            // `open` returns the lowest free number, which is this one. Writing to it still fails.
             _ = open("/dev/null", O_RDONLY)
         }
     }

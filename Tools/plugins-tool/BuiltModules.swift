@@ -1,6 +1,6 @@
 import MeshBus
 
-/// The modules in this build that contribute nothing.
+/// Plugins that only describe the modules of this build. They contribute nothing.
 enum BuiltModules {
     static var plugins: [any Plugin] {
         let missing = OfferedTraitsPlugin.missingPlugins

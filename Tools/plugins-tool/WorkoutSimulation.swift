@@ -30,7 +30,7 @@ enum WorkoutFeature: SimulatedFeature {
         case 0, 1: .pause(at: moment)
         case 2, 3: .resume(at: moment)
         case 4: .start(at: moment)
-        // Late in the run, so that most of it isn't after the finish.
+        // Finishes late in the run, so that most of it comes before.
         case 5 where number > 60: .finish(at: moment, distance: Double(number))
         default: .lap(at: moment, distance: Double(number) + Double(choice >> 8 % 5_000) / 1_000)
         }

@@ -6,7 +6,7 @@ public import MeshStorage
 import MeshTimerAnchor
 public import MeshTransport
 
-/// The actions of a person in a workout.
+/// A user's action in a workout.
 public enum WorkoutTap: String, CaseIterable, Hashable, Sendable, Codable {
     case start, pause, resume, lap, finish
 
@@ -22,10 +22,8 @@ public enum WorkoutTap: String, CaseIterable, Hashable, Sendable, Codable {
     }
 }
 
-/// The workout that all devices within reach share, one after another, whichever device starts it. Wraps a `SessionLobby`
-/// and adds what is specific to workouts.
-///
-/// Lives on the main actor.
+/// The workout that all devices within reach share. Any device can start it, and the next one after it. Wraps a
+/// `SessionLobby` and adds what is specific to workouts.
 @MainActor
 public final class LiveWorkout {
     public typealias Part = SessionPart
@@ -65,7 +63,7 @@ public final class LiveWorkout {
         lobby.onChange = { [weak self] in self?.tell($0) }
     }
 
-    /// Starts to listen, and continues the workout in the store.
+    /// Starts to listen, and continues the stored workout if there is one.
     public func start() async { await lobby.start() }
 
     public var name: String { lobby.name }
@@ -110,8 +108,8 @@ public final class LiveWorkout {
         try session.submit(event, at: moment)
     }
 
-    /// Continues without the members that can't be reached. The other members' taps are confirmed without them. They can rejoin
-    /// when they are back.
+    /// Removes the members that can't be reached, so the other members' taps are confirmed without them. A removed member can
+    /// rejoin.
     /// - Throws: `LiveWorkoutError.nobodyIsAway`.
     public func goOn() throws {
         let reachable = Set(lobby.devices.filter(\.isReachable).map(\.peerID))
@@ -120,18 +118,17 @@ public final class LiveWorkout {
         for peerID in absent { session?.removeMember(peerID) }
     }
 
-    /// Takes a sensor's measurement in beats a minute. The others see the newest value at once. It is recorded while the workout
-    /// runs.
+    /// Shows the other devices a heart rate in beats a minute, and records it while the workout runs.
     /// - Throws: An error of `SyncedSession.show` or `record`.
     public func measure(heartRate: Int) throws {
         try session?.show(heartRate, as: .heartRate)
         if state.phase == .running { try session?.measure(WorkoutSample(heartRate: heartRate)) }
     }
 
-    /// The totals of the samples, by the device that has measured the longest distance.
+    /// The sample totals of the device that has measured the longest distance.
     public var totals: WorkoutTotals { session?.totals ?? WorkoutTotals() }
 
-    /// Waits at most two seconds until the others have this device's taps, then ends. The transport stays open.
+    /// Waits at most two seconds for the others to receive this device's taps, then ends. The transport stays open.
     public func stop() async {
         await lobby.stop()
         for listener in listeners { listener.cancel() }

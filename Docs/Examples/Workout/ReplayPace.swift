@@ -6,7 +6,7 @@ public enum ReplayPace: Hashable, Sendable {
     /// A multiple of the recording's speed.
     case times(Double)
 
-    /// Seconds for which a pause is replayed at single speed, however long it was in the recording.
+    /// Seconds that a pause takes at single speed, regardless of its length in the recording.
     public static let pauseMax: TimeInterval = 5
 
     /// Returns the time to wait between two moments of the recording. At single speed it is at most `ReplayPlan.gap`, 30 s.

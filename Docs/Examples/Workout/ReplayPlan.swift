@@ -1,13 +1,13 @@
 public import Foundation
 public import MeshGPX
 
-/// The order of all steps when a recorded workout is replayed on two devices, and the device that makes each.
+/// The steps that replay a recorded workout on two devices, in order, and the device that makes each step.
 ///
 /// The plan depends only on the recording, so both devices derive the same plan without communicating:
 /// - The phone starts and records a sample for each timed point. It skips points within a millisecond of the one before,
 ///   because the moment identifies a sample.
 /// - A gap over 30 s between two points is a pause at the first and a resume at the second.
-/// - Each kilometre ends a lap. The last point finishes.
+/// - Each kilometre ends a lap. The last point finishes the workout.
 /// - The watch joins after `watchJoinsAfter` steps. From then on the two alternate with the taps, the watch first.
 public struct ReplayPlan: Hashable, Sendable {
     public enum Actor: String, CaseIterable, Codable, Hashable, Sendable { case phone, watch }
@@ -74,12 +74,12 @@ public struct ReplayPlan: Hashable, Sendable {
 }
 
 extension ReplayPlan {
-    /// Returns the time that a replay waits in total.
+    /// Returns the total time that a replay waits.
     public func duration(at pace: ReplayPace) -> Duration { duration(of: steps[...], at: pace) }
 
     /// Returns a range of steps in which the two devices may be disconnected. It begins some samples before a lap on one device
-    /// and ends with the next tap, which is on the other device. Of several such pairs of taps it takes the one whose distance
-    /// is closest to two seconds. The range is empty if there is none, or if the pace is as fast as possible.
+    /// and ends with the next tap, which is on the other device. If there are several such pairs of taps, it takes the pair whose
+    /// gap is closest to two seconds. The range is empty if there is no pair, or if the pace is as fast as possible.
     ///
     /// Neither tap depends on the other. Each device shows its own at once, and both together make the plan's state. So the range
     /// never contains a finish, nor a pause before the other device's resume.
@@ -121,7 +121,7 @@ public enum ReplayPlanError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// The steps so far, all by the phone, and their totals, from which laps follow.
+/// The steps so far, all by the phone, and the totals that decide where laps end.
 private struct Script {
     var steps: [ReplayPlan.Step] = []
     var state = WorkoutState()

@@ -5,14 +5,12 @@ public import MeshSession
 
 /// Plays one device's part of a plan over its session.
 ///
-/// - Taking turns: the runner records samples when they are due. It makes a tap once this device has everything that the plan
-///   has before it. So no two taps are concurrent, both devices end with the plan's final state, and every run has the same
-///   digest.
+/// - Taking turns: the runner records samples when they are due. It makes a tap once this device has every earlier step of the
+///   plan. So no two taps are concurrent, both devices end with the plan's final state, and every run has the same digest.
 /// - Concurrent: once the watch has joined, both devices make every tap at the same moment. Each waits for the other's
-///   previous tap, but not for the other's tap of that moment. The result differs from run to run, but never between the two.
-///
-/// - Disconnected, for a range of steps: as when taking turns, but within the range neither device waits for the other's taps
-///   and samples. So each can tap while they are out of reach, and afterwards both see the other's taps.
+///   previous tap, but not for the other's tap of that moment. Results differ between runs, but not between the two devices.
+/// - Disconnected for a range of steps: as when taking turns, but within the range neither device waits for the other's taps
+///   and samples. So both can tap while they are out of reach. Afterwards each sees the other's taps.
 ///
 /// In every mode both devices end with every sample. Heart rates are also shown as they are measured.
 ///
@@ -88,8 +86,8 @@ public final class ReplayRunner {
                 try await until { $0.state.eventCount >= taps && self.holdsTrack(to: measured) }
             }
             isApart = stepsApart.contains(index)
-            // Taps wait for everything before them. So the steps before a made tap are past, whether the tap was made here before
-            // a relaunch or by the other device.
+            // A tap waits for every step before it. So if the next tap exists, made here before a relaunch or by the other
+            // device, this step is past.
             let isPast = session.state.eventCount > taps
             switch step {
             case .measure(let sample, let moment):
@@ -169,7 +167,7 @@ public final class ReplayRunner {
         }
     }
 
-    /// Waits as long as the recording took to reach that moment.
+    /// Waits for the recorded time between the two moments, scaled by the pace. Then sets `moment`.
     private func pass(_ moment: Date, after earlier: Date?) async throws {
         try await wait(pace.wait(from: earlier ?? moment, to: moment))
         self.moment = moment
@@ -189,13 +187,13 @@ public final class ReplayRunner {
         session.heldSequence(of: peerIDs[actor] ?? actor.rawValue)
     }
 
-    /// True if this device holds every sample up to a moment. Allows a millisecond, because series have microseconds.
+    /// True if this device holds every sample up to a moment. Tolerates 1 ms, because series store microseconds.
     private func holdsTrack(to moment: Date?) -> Bool {
         guard let moment else { return true }
         return session.totals.latest.map { moment.timeIntervalSince($0) < 0.001 } ?? false
     }
 
-    /// Waits until a condition holds and all devices hold the complete track.
+    /// Waits until a condition holds, this device holds the complete track, and reachable peers hold its samples.
     private func untilWhole(_ condition: (WorkoutSession) -> Bool) async throws {
         try await until { condition($0) && $0.areSamplesHeldByOthers }
         var changed = changes.stream.makeAsyncIterator()

@@ -2,8 +2,8 @@ import Foundation
 public import MeshGPX
 
 extension GPXRecording {
-    /// Returns a synthetic run of some 20 minutes and a good three kilometres in circles. It has two pauses, an empty segment
-    /// and a few points without time. Every call returns the same run.
+    /// Returns a synthetic run in circles: about 20 minutes and a little over three kilometres. It has two pauses, an empty
+    /// segment and a few points without time. Every call returns the same run.
     public static func syntheticRun() -> GPXRecording {
         var run = SyntheticRun()
         let warmUp = run.segment(seconds: 360)

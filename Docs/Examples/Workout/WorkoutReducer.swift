@@ -13,9 +13,9 @@ public struct WorkoutReducer: SessionSyncReducer {
 }
 
 public enum WorkoutError: Error, Hashable, Sendable {
-    /// The distance is negative or not a number.
+    /// The distance is negative or not finite.
     case invalidDistance
-    /// The sample has such a distance, or a heart rate outside 0…500.
+    /// The sample's distance is negative or not finite, or its heart rate is outside 0…500.
     case invalidSample
 }
 

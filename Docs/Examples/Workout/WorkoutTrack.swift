@@ -52,14 +52,14 @@ public struct WorkoutTotals: Hashable, Sendable {
 
     public init(_ summary: SeriesSummary = SeriesSummary()) {
         sampleCount = summary.count
-        // A peer may have recorded any number, and the next lap carries this one.
+        // A peer may have recorded any number, and the next lap's event carries this sum.
         let metres = summary["moved"].sum
         distance = metres.isFinite ? max(metres, 0) : 0
         heartRate = HeartRateSummary(summary["heartRate"])
         latest = summary.latest
     }
 
-    /// Returns seconds for a kilometre. Returns nil before the first ten metres, which are mostly noise.
+    /// Returns the pace in seconds per kilometre; nil before the first ten metres, which are mostly noise.
     public func pace(after elapsed: TimeInterval) -> TimeInterval? {
         distance < 10 ? nil : elapsed / distance * 1_000
     }
@@ -91,7 +91,7 @@ where
         try record(sample, in: .track, at: moment)
     }
 
-    /// Totals by the device with the longest distance. If a runner wears two, each has measured the complete distance.
+    /// Totals of the device with the longest distance. Two devices on one runner both measure the run, so nothing is added up.
     public var totals: WorkoutTotals {
         let recorders = Set(seriesStatuses.lazy.filter { $0.name == Series.track.name }.map(\.peerID))
         return recorders.map { WorkoutTotals(summary(of: .track, by: $0)) }

@@ -10,10 +10,10 @@ public import MeshTransport
 /// Sends reliable envelopes through two complete transports over a bad network, in virtual time and on one thread.
 /// Checks that each arrives once and in order.
 ///
-/// `send` suspends the sender while the queue is full, as it does any caller. `hasFaults` cuts and heals connections in
-/// one or both directions, and links report false states. The sender's process dies and returns with its store or an
-/// older copy of it. The receiver is closed and returns. With `hasLiar`, a third peer that all have paired with floods
-/// the receiver and impersonates the sender. The seed determines the run completely.
+/// `send` suspends the sender while the queue is full. With `hasFaults`, connections are cut and healed in one or both
+/// directions, and links report false reachability. The sender crashes and returns with its store or an older copy of
+/// it. The receiver closes and returns. With `hasLiar`, a third peer that both have paired with floods the receiver and
+/// impersonates the sender. The seed determines the run completely.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct DeliverySimulation: SeedSimulation {
     public var envelopes: UInt64
@@ -202,7 +202,7 @@ private final class DeliveryRun {
     private func startSending() {
         guard let transport else { return }
         progress.withLock { $0.isStalled = false }
-        // One at a time if the run must know of each acceptance.
+        // With faults, one envelope at a time, so that the run knows which one was accepted last.
         let sender = DeliverySender(
             transport: transport, progress: progress, last: simulation.envelopes,
             batch: simulation.hasFaults ? 1 : 256)
@@ -264,8 +264,8 @@ private final class DeliveryRun {
     }
 
     /// Copies the sender's store on the first call, and restores the copy on the next. The sender then continues after
-    /// the later of two messages: the copy's last one or the last that the receiver has. A copy whose messages wait for
-    /// a first peer has no numbers, and would be sent again.
+    /// the later of two messages: the copy's last one or the last that the receiver has. Does nothing before a first
+    /// delivery: messages stored before the sender knows a peer have no numbers, and would be sent again.
     private func restoreStore() throws {
         guard delivered > 0 else { return }
         crashSender()

@@ -50,7 +50,7 @@ import MeshTransport
                     sessionID: sessionID, featureID: LobbyFeature.id, transport: transport, store: store,
                     initialState: LobbyFeature.State(), reducer: LobbyFeature.Reducer(),
                     conflictPolicy: LobbyFeature.Policy(), configuration: configuration)
-                // The next write clears the error.
+                // Checked here, because the next write clears the error.
                 if let error = session.storeError { throw error }
                 return session
             } catch {
@@ -81,7 +81,7 @@ import MeshTransport
         }
     }
 
-    /// Records a failure. An app that has died is ignored, because its store without power rejects its last calls.
+    /// Records a failure. Ignored once the app has died: its store is off and rejects its last calls.
     private func fail(_ reason: String) {
         if !isDead.withLock({ $0 }) { failure.withLock { $0 = $0 ?? "\(name): \(reason)" } }
     }
@@ -118,7 +118,7 @@ import MeshTransport
         do {
             try body(session)
         } catch SessionSyncError.sessionEnded, SessionSyncError.sessionClosed {
-            // Another device has ended it.
+            // Another device has ended the session.
         } catch {
             fail("\(what) was refused: \(error)")
         }
@@ -153,7 +153,7 @@ struct LiarView: Sendable, CustomStringConvertible {
     let taps: Set<UInt32>
     let sampleCount: Int
     var keyNumber: UInt32?
-    /// The reason that it couldn't read its stored values.
+    /// The reason that the app's stored values can't be read or written.
     var fault: String?
 
     var description: String {

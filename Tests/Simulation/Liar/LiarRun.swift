@@ -12,7 +12,7 @@ final class LiarRun {
     private(set) var faults: [String: Int] = [:]
     private(set) var lies: [String: Int] = [:]
     private(set) var launches = 0
-    /// The time after which the new session was equal on both devices.
+    /// The time until the new session was equal on both devices.
     private(set) var agreedAfter = Duration.zero
 
     private let seed: UInt64
@@ -102,7 +102,7 @@ final class LiarRun {
         return nil
     }
 
-    /// - Returns: The difference that remains after a while, or nil.
+    /// - Returns: The difference that remains after `patience`, or nil.
     private func wait(until fault: ([LiarView]) -> String?) -> String? {
         let start = network.elapsed
         while true {
@@ -190,7 +190,7 @@ final class LiarRun {
             let made = Locked<LiarApp?>(nil)
             let usesShortForms = device != Self.watch || seeds.happens(rate: 0.5)
             onMain { [transport, failure, seed = seeds.next(), clock = network.clock(of: peer(device))] in
-                // The liar may harm itself.
+                // The liar's failures don't count: its forged messages may harm itself.
                 let failure = device == Self.watch ? Locked<String?>(nil) : failure
                 let app = LiarApp(
                     name: Self.names[device], transport: transport, clock: clock, store: store, seed: seed,

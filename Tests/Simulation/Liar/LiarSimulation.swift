@@ -6,7 +6,7 @@ import MeshScenarioTransport
 /// its messages are forged.
 ///
 /// Honest apps survive, accept their user's actions, and can read their stores after a relaunch. When the watch has
-/// gone, they begin a new session. In it each has the events of both. The seed determines the run completely.
+/// gone, they begin a new session in which each has the events of both. The seed determines the run completely.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct LiarSimulation: SeedSimulation {
     private let mutation: LiarMutation?

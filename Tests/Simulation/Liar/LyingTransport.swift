@@ -13,7 +13,7 @@ final class LyingTransport: TransportWrapper {
     /// The share of messages that are forged.
     private let rate: Double
 
-    /// Forges this many messages of each type first, this many times each: some types are sent only a few times.
+    /// Number of messages of each type that are always forged, this many times each: some types are rarely sent.
     private static let firstCount = 12
 
     init(_ wrapped: any SessionSyncTransport, rate: Double, seed: UInt64) {
@@ -48,7 +48,7 @@ final class LyingTransport: TransportWrapper {
         if isTold() { try await wrapped.sendSnapshot(snapshot, mode: mode, to: peer) }
     }
 
-    /// False at times, when the original message is left out.
+    /// True if the original message is sent, too. At random, only the forged ones are.
     private func isTold() -> Bool { !random.withLock { $0.happens(rate: rate / 4) } }
 
     private func lieCount(_ payloadType: String) -> Int {

@@ -57,7 +57,7 @@ struct MessageForger {
         }
     }
 
-    /// Some indices of a long list, so that its bytes don't outnumber everything else in a message.
+    /// Returns all indices of a short list, but few of a long one. Otherwise lists of bytes would be forged most often.
     private mutating func places(in elements: [JSONTree]) -> [Int] {
         guard elements.count > JSONTree.elementsMax else { return Array(elements.indices) }
         return (0..<JSONTree.elementsMax).map { _ in random.below(elements.count) }
@@ -156,7 +156,7 @@ private indirect enum JSONTree: Codable {
         }
     }
 
-    /// The number of elements of a list that can be forged individually.
+    /// Maximum number of elements of a list that are forged individually.
     static let elementsMax = 8
 
     /// The kind of nodes to count.
@@ -171,8 +171,8 @@ private indirect enum JSONTree: Codable {
         }
     }
 
-    /// True if the elements of a list are forged individually. A list of bytes isn't, because message fields are
-    /// elsewhere.
+    /// True if the elements of a list are forged individually. If only numbers are forged, a list of bytes isn't: the
+    /// message's own fields are elsewhere.
     func isCounted(_ kind: Kind) -> Bool {
         guard kind == .numbers, case .list(let elements) = self else { return true }
         return !elements.allSatisfy { if case .natural(...255) = $0 { true } else { false } }

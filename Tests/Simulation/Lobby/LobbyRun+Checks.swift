@@ -3,9 +3,9 @@ import MeshSession
 /// Invariants that must hold once everything has healed.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 extension LobbyRun {
-    /// Returns a fault unless all running devices follow one invitation in their parts, and no call hangs.
+    /// Returns a fault unless all running devices follow one invitation, each has its part in it, and no call hangs.
     func disagreement(_ views: [LobbyView]) -> String? {
-        // A device that hasn't heard of a session from one of its members trusts no other device and waits.
+        // A device waits if it has heard of a session, but from none of its members. It trusts no other device.
         let greatest = views.compactMap(\.invitation).max()
         let isHeard = greatest.map { greatest in views.contains { greatest.includes($0.name) } } ?? true
         for view in views {
@@ -37,7 +37,7 @@ extension LobbyRun {
         return nil
     }
 
-    /// Returns a fault also unless members and spectators of one session show one state with every tap.
+    /// Returns a fault of `disagreement`, or one if members and spectators don't show one state with every tap.
     func difference(_ views: [LobbyView]) -> String? {
         if let disagreement = disagreement(views) { return disagreement }
         if let fault = memoryFault(views) { return fault }
@@ -81,7 +81,7 @@ extension LobbyRun {
     }
 
     private func sightingFault(_ view: LobbyView, _ session: LobbyView.Session) -> String? {
-        // Members know of no taps, and nothing is shown: the events that were seen were lost with a store.
+        // If members have no taps, any sighting is correct: the events that a spectator saw were lost with a store.
         if session.state == LobbyFeature.State() { return nil }
         guard let sighting = view.sighting, sighting.sessionID == session.id else {
             return "\(view.name) sees nothing of the session"

@@ -16,7 +16,7 @@ final class LobbyRun {
     let ledger = LobbyLedger()
     private(set) var faults: [String: Int] = [:]
     private(set) var tapCount: UInt32 = 0
-    /// The session that each device with a store followed when it crashed.
+    /// The number of the session that each device with a store followed when it crashed.
     private(set) var remembered: [Int: UInt32] = [:]
     /// The time from the network's healing until all checks passed.
     private(set) var agreedAfter = Duration.zero
@@ -30,7 +30,7 @@ final class LobbyRun {
     private static let step = Duration.milliseconds(20)
     /// The time for which the checks must keep passing.
     private static let calm = Duration.seconds(5)
-    /// Longer than a minute, after which absent members are let go.
+    /// Longer than the minute after which absent members are removed.
     private static let patience = Duration.seconds(200)
 
     init(_ schedule: LobbySchedule, thread: SimulationThread, isRecorded: Bool) {

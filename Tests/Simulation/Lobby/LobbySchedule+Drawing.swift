@@ -75,7 +75,7 @@ extension LobbySchedule {
             case 18..<46: add(.tap(device, count: 1 + Int(random.upTo(3))))
             case 46..<58:
                 add(.invite(self.device(), by: device))
-                // Another member invites another device, before it can know of this.
+                // A second device invites one too, before it can know of the first invitation.
                 if random.happens(rate: 0.5) { add(.invite(self.device(), by: self.device())) }
             case 58..<62: add(.end(device))
             case 62..<67:
@@ -92,7 +92,7 @@ extension LobbySchedule {
             }
         }
 
-        /// Advances time: often not at all, so that steps coincide, and at times long enough for members to be let go.
+        /// Advances time: often not at all, so that steps coincide, and at times long enough for members to be removed.
         private mutating func pass() {
             switch random.upTo(99) {
             case 0..<35: break

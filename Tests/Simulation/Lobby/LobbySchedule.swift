@@ -38,7 +38,7 @@ public struct LobbySchedule: Equatable, Sendable {
 
     static func name(of device: Int) -> String { names[device] }
 
-    /// Ascending IDs: if two devices meet, the lower one founds.
+    /// In ascending order: of two devices that meet, the one with the lower ID founds.
     private static let names = ["desktop", "phone", "server", "tablet", "watch"]
 }
 

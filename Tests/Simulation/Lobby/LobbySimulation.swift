@@ -3,7 +3,7 @@ import MeshScenarioTransport
 import MeshSession
 
 /// Devices that open sessions at once, take over from each other, invite, end and open the next, over a bad network.
-/// They are partitioned, have wrong clocks and crash, and in some seeds they have no store. All of it runs in virtual
+/// They are partitioned, have wrong clocks and crash, and in some seeds one has no store. All of it runs in virtual
 /// time on one thread.
 ///
 /// In the end everything heals, and all running devices follow one invitation. Members show one state that has each tap

@@ -97,7 +97,7 @@ extension MailboxRun {
         }
     }
 
-    /// Records that the store has the write. It may go missing only if the store loses it.
+    /// Records that the store has the write. From then on it may go missing only if the store is emptied.
     private mutating func note(_ write: MailboxWrite, _ key: Int) {
         guard let sender = pipes[key]?.device else { return }
         switch write {

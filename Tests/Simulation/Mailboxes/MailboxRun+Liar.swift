@@ -1,8 +1,8 @@
 import MeshBase
 import MeshMailbox
 
-/// A liar: a device that opens its own mailbox, is admitted by the others, and forges its messages. The gateway states
-/// each sender, so no message may appear to come from another device. The others' messages must arrive as usual.
+/// A liar: a device that opens its own mailbox, is admitted by the others, and forges its messages. The gateway names
+/// each message's sender, so none may appear to come from another device. The others' messages must arrive as usual.
 extension MailboxRun {
     mutating func postLies(from device: Int) {
         for receiver in honest {
@@ -25,7 +25,7 @@ extension MailboxRun {
         switch random.upTo(4) {
         case 0: forged.removeLast(min(forged.count, 1 + random.below(8)))
         case 1: forged += (0..<random.upTo(32)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
-        // Another device's mailbox in place of its own, or of the receiver's.
+        // Another device's mailbox in place of the liar's own.
         case 2:
             let (own, other) = (devices[honest.upperBound].id.bytes, devices[random.element(Array(honest))].id.bytes)
             for place in forged.indices where forged[place...].starts(with: own) {

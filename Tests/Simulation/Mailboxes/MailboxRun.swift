@@ -5,21 +5,21 @@ import MeshResumeGateway
 import MeshVirtualTime
 
 /// One seed of devices that write into each other's mailboxes at two gateway processes with one store, in virtual time.
-/// Connections drop on one side or on both, frames are lost, gateways and apps are killed, and the store is down, slow
-/// or empty.
+/// Connections drop on one side or on both, notices are lost, gateways are killed, and the store is down, slow or
+/// emptied.
 ///
 /// Each receiver gets the accepted messages of each sender in order. Messages acknowledged before the store lost
 /// everything may be missing. In the end each device knows that the others are present, and has their newest values.
 struct MailboxRun: GatewayRun {
     struct Faults {
         var losesStore = true
-        /// A gateway that continues writing after a failed write.
+        /// True if gateways continue writing after a failed write.
         var writesOn = false
-        /// A device that forgets unanswered messages when its connection ends.
+        /// True if devices forget unanswered messages when a connection ends.
         var forgetsHeld = false
-        /// A receiver whose seal opens overtaken messages.
+        /// True if receivers' seals open overtaken messages.
         var opensOvertaken = false
-        /// A store that has lost everything and counts from 1 again, in the same epoch.
+        /// True if a store that has lost everything counts from 1 again, in the same epoch.
         var keepsEpoch = false
         /// True if the last device forges frames.
         var hasLiar = false
@@ -88,7 +88,7 @@ struct MailboxRun: GatewayRun {
     var receivedCount = 0
     var refusedCount = 0
     var areFaultsOver = false
-    /// The time at which each device last told the store which peers it admits; nil once the store has lost that.
+    /// The time at which each device sent its admissions to an emptied store: nil until then, 0 if never emptied.
     var admittedAt: [UInt64?] = Array(repeating: 0, count: deviceCount)
     var downUntil: UInt64 = 0
     var slowUntil: UInt64 = 0
@@ -128,7 +128,7 @@ struct MailboxRun: GatewayRun {
     /// - Returns: The failure, or nil.
     mutating func run() -> String? {
         playFaults()
-        // A receiver whose mailbox was unknown at first gets another message.
+        // Posts again, now that every device knows its peers' mailboxes.
         for index in devices.indices { for _ in 0..<3 { post(from: index) } }
         runUntil(milliseconds: 500_000)
         check()
@@ -159,7 +159,7 @@ struct MailboxRun: GatewayRun {
         settings.pageEntries = 7
         settings.unsentBytesMax = 600
         settings.writesMax = 8
-        // Proofs belong to another module and its tests.
+        // Another module checks proofs, and its tests cover them.
         return MailboxCore(settings) { key, signature, _ in key == signature ? MailboxID(bytes: key) : nil }
     }
 
@@ -214,7 +214,7 @@ extension MailboxRun {
         if !honest.contains(device) { return postLies(from: device) }
         let receiver = (device + 1 + Int(random.upTo(UInt64(devices.count - 2)))) % devices.count
         let isLatest = random.happens(rate: 0.3)
-        // A device has no key of a peer that it has never heard.
+        // A device has no key of a peer that it hasn't heard from.
         guard devices[device].presences[devices[receiver].id] != nil else { return }
         postCount += 1
         let number = postCount
@@ -296,8 +296,8 @@ extension MailboxRun {
         }
     }
 
-    /// Checks a rejected message. Only a store that started over may have forgotten which peers are admitted. It learns
-    /// them again from the receiver, which may take several connections that are found dead after a minute each.
+    /// Checks a rejected message. Only an emptied store may have forgotten which peers are admitted. The receiver then
+    /// sends its admissions again. That may take several connections, each found dead only after a minute.
     private mutating func refused(_ post: MailboxPost, _ reason: String, _ sender: Int) {
         guard let receiver = devices.firstIndex(where: { $0.id == post.to }), honest.contains(sender),
             honest.contains(receiver)

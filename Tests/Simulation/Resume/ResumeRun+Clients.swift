@@ -126,7 +126,7 @@ extension ResumeRun {
         }
         if let due = clients[client].core.deadline, clients[client].tickAt.map({ due < $0 }) ?? true {
             clients[client].tickAt = due
-            // The clock has whole nanoseconds. The tick must not come early.
+            // The clock has whole nanoseconds. Rounded up, because the tick must not come early.
             queue.enter(.clientTick(client), at: max(now, due.nanoseconds + 1))
         }
     }

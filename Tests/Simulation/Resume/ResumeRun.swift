@@ -13,9 +13,9 @@ struct ResumeRun: GatewayRun {
     struct Faults {
         var clients = 6
         var losesBuffer = true
-        /// A store that was rolled back to earlier contents and continues as if nothing were missing.
+        /// True if a rolled-back store continues from its earlier contents as if nothing were missing.
         var ignoresFence = false
-        /// K20: a buffer that has lost its events counts from 1 again, in the same epoch.
+        /// K20: true if a buffer that has lost its events counts from 1 again, in the same epoch.
         var keepsEpoch = false
     }
 
@@ -121,7 +121,7 @@ struct ResumeRun: GatewayRun {
         settings.pageEntries = 7
         settings.unsentBytesMax = 400
         settings.framesAtOnce = 10_000
-        // As crowded for a thousand clients as for six.
+        // Admits as many handshakes per client for a thousand clients as for six.
         let crowd = max(1, faults.clients / 6)
         let admission = GatewayAdmission(perSecond: 2 * Double(crowd), atOnce: 4 * crowd)
         return GatewayCore(settings, admission: admission, seed: random.next())
@@ -172,7 +172,7 @@ extension ResumeRun {
     }
 
     mutating func append(to user: Int) {
-        // The publisher gets no answer either way. At times the event was stored anyway.
+        // While the store is down, the publisher gets no answer, but some events are stored anyway.
         if now < downUntil, !random.happens(rate: 0.3) { return }
         appended[user] += 1
         guard let event = try? ReplayEvent(type: "EVENT", json: Array("{\"id\":\(appended[user])}".utf8)) else {
@@ -207,7 +207,7 @@ extension ResumeRun {
         }
     }
 
-    /// Injects faults equally often for a thousand clients and for a few.
+    /// True at random. Makes faults that hit all clients as frequent for a thousand clients as for six.
     private mutating func happensToAll() -> Bool { random.happens(rate: 6 / Double(clients.count)) }
 
     private mutating func cutClient(_ client: Int) {
@@ -238,7 +238,7 @@ extension ResumeRun {
         buffer = makeBuffer()
     }
 
-    /// Fails over to a replica that lacks the newest events. Nothing of it may be used: see MeshRedisReplay's fence.
+    /// Fails over to a replica without the newest events. Its contents must not be used: see MeshRedisReplay's fence.
     private mutating func goBack() {
         guard let older else { return }
         count("store behind")
@@ -286,7 +286,7 @@ extension ResumeRun {
         }
     }
 
-    /// True at times: the event is lost although the connection lives.
+    /// True at random for a frame with an event. It is lost although the connection lives.
     mutating func isLost(_ step: Step) -> Bool {
         guard !areFaultsOver, case .toClient(_, let bytes) = step,
             String(decoding: bytes, as: UTF8.self).contains("EVENT")

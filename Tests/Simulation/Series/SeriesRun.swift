@@ -16,7 +16,7 @@ struct SeriesRun {
         var replica: SeriesReplica
         /// Earlier contents of the store.
         var backup: StoreContents?
-        /// The length of each series that was reported to the device as written.
+        /// The written length of each series when the device's last batch was committed.
         var settled: [SeriesID: UInt64] = [:]
 
         mutating func batchCommitted() {
@@ -260,7 +260,7 @@ struct SeriesRun {
         }.joined(separator: "; ")
     }
 
-    /// Checks that a device holds exactly the recorded samples.
+    /// Checks that a device has lost no written sample, and holds a gapless range of each series as it was recorded.
     private func check(_ device: Int) throws {
         let (replica, disk) = (devices[device].replica, devices[device].disk)
         let ends = Dictionary(uniqueKeysWithValues: replica.extents.map { ($0.id, $0.next) })

@@ -141,7 +141,7 @@ struct WatchKey: Hashable, Comparable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Contains a letter in either of its two normal forms.
+    /// Returns a text that has a letter in one of its two normal forms.
     private func text(_ number: UInt32) -> String {
         let letter = number % 2 == 0 ? "\u{e9}" : "e\u{301}"
         return "\(number) " + letter + String(repeating: ".", count: kind == .large ? 60_000 : Int(number % 60))

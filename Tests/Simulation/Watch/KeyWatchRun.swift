@@ -92,8 +92,8 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         return difference.map { "\($0) \(simulation.patience) after the last change" }
     }
 
-    /// Checks that manual keys are sent when the app says so, or when the other device asks. They may happen to be due,
-    /// but not every time.
+    /// Checks that a manual key arrives once the app sends it. It may arrive earlier, if the other device happens to
+    /// ask, but not every time.
     private func sendManually() -> String? {
         guard let key = WatchKey.manual.first else { return nil }
         let device = Int(random.upTo(1))
@@ -150,7 +150,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
             if isWritten.withLock({ $0 }) { allowed[key] = [] }
             allowed[key, default: []].insert(number)
         }
-        // The next change has a later time on every clock.
+        // Makes the next change later on every clock.
         pair.advance(by: .milliseconds(2))
     }
 

@@ -13,9 +13,9 @@ import MeshSimulatedWatch
 /// The seed determines the run completely.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct KeyWatchSimulation: SeedSimulation {
-    /// Rules that the simulation can detect as broken; empty in a build that can't break rules. Tests of key sync
-    /// detect all of these. Some rules are detected only by those tests. `asksAlways` and `forgetsPieces` cost bytes
-    /// and no value. `forgetsPeers` needs a third peer and more removals than are kept. `sameNonce` needs a link that
+    /// Broken rules that the simulation detects; empty in a build that can't break rules. The tests of key sync detect
+    /// all of these, and some that the simulation doesn't. `asksAlways` and `forgetsPieces` cost bytes and no value.
+    /// `forgetsPeers` needs a third peer and more removals than are kept. `sameNonce` needs a link that
     /// drops unchanged values. Healing repairs `lastKeyOnly`. `noRecord` and `keepsAuthor` need more removals or other
     /// restored stores than seeds have. One seed in thousands detects `recordUnasked`. `repeatsUndelivered` costs
     /// messages. No test detects `marksAreKept` yet.

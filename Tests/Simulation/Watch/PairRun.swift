@@ -44,16 +44,16 @@ class PairRun<App: PairApp> {
     let pair: SimulatedWatchPair
     let thread: SimulationThread
     var random: SplitMix64
-    /// The disk of each device's present launch.
+    /// The disk of each device's current launch.
     let disks: Locked<[SimulatedDisk]>
     let apps: Locked<[App?]>
     let failure = Locked<String?>(nil)
     /// Seconds by which each device's wall clock is ahead.
     let aheadSeconds: [Locked<TimeInterval>]
     private(set) var faults: [String: Int] = [:]
-    /// The time at which each device must be in the foreground again.
+    /// The time at which each device must be in the foreground again; nil if it isn't away.
     var returns: [Duration?]
-    /// The time at which the devices reach each other again.
+    /// The time at which the devices reach each other again; nil if they do.
     var meeting: Duration?
     var hasLostStore = false
     /// The time from the last change until all checks passed.
@@ -135,7 +135,7 @@ class PairRun<App: PairApp> {
     /// - Returns: The failure, or nil.
     func play() -> String? { nil }
     func count(_ outcome: inout SeedOutcome) {}
-    /// Called after time has passed and before tasks run.
+    /// Called after time has passed and before tasks run, so that a simulation can cut the power.
     func powerMayGo() {}
     func stepHasPassed() { thread.runAll() }
     /// Called when a long step of an absence begins.

@@ -1,12 +1,12 @@
 import MeshEngine
 
-/// The numbers of taps in order, in an app whose events lose a field when they are encoded. If a device reduced the
-/// original event, it would show another number than the other device, and than its own next launch.
+/// The numbers of taps in order, in an app whose events lose a field when they are encoded. A device that reduced the
+/// original event would show a different number than the other device, and than its own next launch.
 enum SessionWatchFeature {
     struct Event: Codable, Sendable {
         enum CodingKeys: CodingKey { case number }
         let number: UInt32
-        /// Isn't encoded.
+        /// A field that isn't encoded.
         var wasTappedHere = false
 
         static let mark: UInt32 = 1 << 31

@@ -78,8 +78,8 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
 
     private func settle() -> String? {
         let start = pair.elapsed
-        // Devices without stores may both have started over. If they hear late of their former group, they wait for it:
-        // rule 19.
+        // Without stores, both devices may have started over. If they learn late of their former group, they wait for
+        // it: rule 19.
         while pair.elapsed - start < simulation.patience || hasNewcomer && pair.elapsed - start < Self.foundingPatience
         {
             advance(by: Self.step)
@@ -113,7 +113,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         let seen = devices.indices.filter { devices[$0].state == .foreground }
         guard !seen.isEmpty else { return }
         let count = simulation.losesPower && random.happens(rate: 0.1) ? 10 + random.upTo(50) : 1
-        // If a device relaunched with another clock and hasn't been heard yet, a tap's time follows the old clock.
+        // Until a relaunched device with another clock is heard from, a tap's time follows the old clock.
         let timers = clocksDiffer == false ? timers : nil
         for _ in 0..<count {
             let index = seen[Int(random.upTo(UInt64(seen.count - 1)))]
@@ -145,7 +145,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
 
     // MARK: Clocks
 
-    /// Sets a device's clock about once in ten seconds. No timer may show it.
+    /// Sets a device's clock about once in ten seconds. Timers must not show the change.
     private func setClocks() {
         if clockRandom.happens(rate: 0.002) {
             let seconds = Double(clockRandom.upTo(7_200_000)) / 1000 - 3_600

@@ -14,7 +14,7 @@ import MeshSimulatedWatch
 ///
 /// Events lose a field when they are encoded, which must not show. In one seed of sixteen the watch's app has a
 /// different reducer. Both devices must report that within ten seconds of the next 64 taps. In another one the apps
-/// also state different versions of their reducers, and neither may report anything. Nor may they in all other seeds.
+/// also state different versions of their reducers. In that seed and all others no device may report a difference.
 ///
 /// With `losesPower`, taps come in bursts, also while the devices are out of each other's reach. Commits are rejected.
 /// The power fails during a commit, while late events are being reduced, or while a copy arrives. In a few seeds a
@@ -28,7 +28,7 @@ public struct SessionWatchSimulation: SeedSimulation {
     public let losesPower: Bool
     let mutation: String?
 
-    /// Rules of sessions that show in runs with power failures, and all rules of the engine.
+    /// Session rules that runs with power failures detect as broken, and all rules of the engine.
     public static var mutationNames: [String] {
         Simulation.sessionMutationNames + Simulation.mutationNames + Simulation.coveredMutationNames
     }

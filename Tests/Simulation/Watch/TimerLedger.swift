@@ -28,9 +28,9 @@ struct TimerLedger: Sendable {
         timers.append(Timer(tap: tap, anchor: .start(at: moment), error: error, began: elapsed))
     }
 
-    /// Forgets timers that a relaunch may have moved. If no device has run since a timer started, none knows how clocks
-    /// have changed. The phone's clock counts, but the phone can't always tell which taps used its earlier clock: its
-    /// store may lack them.
+    /// Forgets timers that a relaunch may have moved. Once both devices have relaunched, neither knows how the clocks
+    /// have changed. The phone's clock counts, so its relaunch is enough: it can't always tell which taps used its earlier
+    /// clock, because its store may lack them.
     mutating func noteLaunch(of device: Int) {
         for index in timers.indices { timers[index].launched.insert(device) }
         timers.removeAll { $0.launched.count == 2 || device == 0 }

@@ -194,7 +194,7 @@ final class AppClock: DeliveryClock {
         if isDue { body() }
     }
 
-    /// Resumes the app unless it is suspended.
+    /// Resumes the calls that waited while the app was suspended, unless it still is.
     func goOn() {
         guard device.state != .suspended else { return }
         let waiting = state.withLock { state in

@@ -65,7 +65,7 @@ final class WatchRun: PairRun<WatchApp> {
         for app in apps {
             guard let app, devices[app.device].state != .suspended else { continue }
             if random.happens(rate: 0.02) { app.publish() }
-            // Before they have met, too.
+            // More often in the first seconds, also before the devices have met.
             if random.happens(rate: isCalm && pair.elapsed < .seconds(5) ? 0.3 : 0.02) { app.chatter() }
         }
         goOnSending()

@@ -6,7 +6,7 @@ import MeshTesting
 import MeshTransport
 import MeshWire
 
-/// A hostile peer that greets one other peer, lies to it, and ignores all others. Must be used on one thread.
+/// A hostile peer that sends hellos and lies to one other peer, and ignores all others. Must be used on one thread.
 final class FloodingPeer: LinkObserver {
     static let id = "liar"
     private static let waitingMax = 4096
@@ -37,7 +37,7 @@ final class FloodingPeer: LinkObserver {
         if random.happens(rate: 0.01) {
             var run = (0..<LyingPeer.runBytes).map { _ in UInt8(random.upTo(255)) }
             run[1] &= 31
-            // Datagrams are lost, and greetings with them.
+            // Datagrams may be lost, so each run repeats the hello.
             say((lane == .datagram ? peer.greeting : []) + run.withUnsafeBytes { peer.frames($0) })
         }
         send()

@@ -30,8 +30,8 @@ struct Ghost<Feature: SimulatedFeature> {
     private(set) var mayFork = false
     /// Everything that any member has confirmed, by group; nil at positions that hold no event.
     private(set) var streams: [GroupLine: [Place?]] = [:]
-    /// The earlier group of a source that replaced another in its store, by new source. A group that the new source
-    /// founds begins there.
+    /// For each source that replaced another in its store, the replaced source's group. A group that the new source
+    /// founds continues that one.
     private(set) var formerLines: [SessionSource: GroupLine] = [:]
     /// The views of each group and their members.
     var views = ViewLedger()
@@ -107,7 +107,7 @@ struct Ghost<Feature: SimulatedFeature> {
         }
     }
 
-    /// Forgets events that only a restored peer had confirmed. They aren't final, because no other peer knew of it.
+    /// Forgets events that only a restored peer had confirmed. They aren't final, because no other peer knew of them.
     mutating func forgetConfirmed(beyond count: UInt64, in group: GroupLine) {
         guard let stream = streams[group] else { return }
         streams[group] = Array(stream.prefix(Int(clamping: count)))

@@ -4,8 +4,8 @@ import MeshFoundation
 import MeshIdentity
 import MeshVirtualTime
 
-/// Two apps written for the reference: one engine each, made by the reference's initializer, and an adapter that shows
-/// the results of its calls.
+/// Two apps written for the reference API (`submitLocal`, `receive`, `applySnapshot`): one engine each, made by its
+/// initializer, and an adapter that shows the results of its calls.
 ///
 /// Messages travel as over WatchConnectivity. Events are messages, or user infos if the session reports the other app
 /// as unreachable. States travel in the application context, where only the newest counts, or in order with the events.

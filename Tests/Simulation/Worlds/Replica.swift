@@ -63,7 +63,7 @@ extension SourceSequence {
 }
 
 extension ViewStatement {
-    /// Empty for the first view while no change is proposed.
+    /// The statement as text; empty for the first view while no change is proposed.
     fileprivate var text: String {
         var parts = number > 0 ? ["view \(number)"] : []
         if isLeaving { parts.append("leaving") }
@@ -97,7 +97,7 @@ final class Replica<Feature: SimulatedFeature> {
     /// takes another name, acknowledgements and promises under that name are false.
     private(set) var isImpostor = false
     private(set) var sideEffects = SideEffects()
-    /// The reason that it writes under its present name.
+    /// The reason for its present name.
     private(set) var origin = Origin.first
     /// The number of times that its engine was restored or created.
     private(set) var launchCount = 0
@@ -107,7 +107,7 @@ final class Replica<Feature: SimulatedFeature> {
     private var archive: SessionArchive<Feature.State, Feature.Event>?
     private var commitCount = 0
 
-    /// The store is read back after one in this many commits.
+    /// Number of commits from one check of the written store to the next.
     private static var checkInterval: Int { 4 }
     /// The maximum number of commits that a power loss may undo.
     private static var unsyncedMax: Int { 6 }
@@ -159,7 +159,7 @@ final class Replica<Feature: SimulatedFeature> {
 
     // MARK: - Store
 
-    /// The newest stored moment. Only its engine's image counts, and that is computed on first read.
+    /// The newest stored moment. Only its engine's image counts, which is computed when first read.
     var storedMoment: StoredMoment<Feature> { moments[moments.count - 1] }
     var stored: Engine { moments[moments.count - 1].engine }
     var storedOutline: EngineOutline { moments[moments.count - 1].outline }

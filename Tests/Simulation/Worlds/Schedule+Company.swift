@@ -12,7 +12,7 @@ extension Schedule {
         isPaired = random.happens(rate: 0.5)
         (span, healing, end) = peerCount > 5 ? (6_000, 10_000, 20_000) : (5_000, 8_000, 17_000)
         conditions = Conditions(company: peerCount, random: &random)
-        // Taps continue after everything is mended, when all taps must still be confirmed.
+        // Taps continue after everything is mended, because those taps must be confirmed, too.
         taps = Self.taps(peerCount: peerCount, span: healing + 1_000, random: &random)
         faults = []
         self.stores = stores
@@ -73,7 +73,7 @@ extension Schedule {
         if random.happens(rate: 0.06) {
             add(PlannedFault(at: 1_000 + random.below(span), duration: 0, peer: random.below(peerCount), fault: .end))
         }
-        // Without a lease no member is let go, so the group waits for a peer that never returns.
+        // Without a lease no member is removed, so the group waits for a peer that never returns.
         guard plan.lease != nil else { return stopOneForGood(random: &random) }
         for _ in 0..<random.element([0, 0, 1, 1, 2]) {
             add(.primaryLost(random.element(CompanyFault.Loss.allCases)), 0, at: 500 + random.below(span))
@@ -147,7 +147,7 @@ extension Schedule {
 extension Conditions {
     fileprivate init(company peerCount: Int, random: inout SplitMix64) {
         self.init(peerCount: peerCount, random: &random)
-        // Exchanges reveal that a peer is away. Events that wait until then need space.
+        // A peer's absence is noticed only at exchanges. Events that wait until then need space.
         ownEventsMax = random.element([40, 400])
         stateOnly = random.element([0, 0, 0.05])
         abandoned = []

@@ -22,7 +22,7 @@ extension Schedule {
         peerCount = count ?? (seed % 5 == 0 ? 3 + Int(seed / 5 % 3) : 2)
         let isPaired = peerCount > 2 || random.happens(rate: 0.3)
         let hasNewLife = stores == .faulty && peerCount == 2 && [0, 3].contains(seed % 8)
-        // A peer without a group folds at its bound, and a peer that it meets later can't get the folded events.
+        // Late peers are paired: one without a group folds at its bound. A peer met later can't get what was folded.
         self.isPaired = (isPaired && !hasNewLife) || setting == .late
         conditions = Conditions(peerCount: peerCount, random: &random)
         taps = Self.taps(peerCount: peerCount, span: span, random: &random)
@@ -124,8 +124,8 @@ extension Schedule {
         faults.sort { $0.at < $1.at }
     }
 
-    /// Lets a peer that has joined, and perhaps confirmed, die before its founder knows. The next one's clock is
-    /// behind.
+    /// Lets a peer that has joined, and perhaps confirmed, die before its founder knows. The peer's clock is
+    /// behind, also in its next incarnation.
     private mutating func dieAfterJoining(random: inout SplitMix64) {
         faults.removeAll {
             switch $0.fault {
@@ -173,8 +173,7 @@ extension Schedule {
     private static func storeFaults(span: Int, random: inout SplitMix64) -> [PlannedFault] {
         var faults: [PlannedFault] = []
         for _ in 0..<random.element([0, 1, 1, 2, 3]) {
-            // Early losses meet peers that have barely heard of each other, or of which only one knows that both have
-            // joined.
+            // Early losses hit peers that barely know each other, or of which only one knows that both have joined.
             let at = random.below(random.element([50, 500, span, span]))
             let peer = random.below(2)
             faults.append(PlannedFault(at: at, duration: 0, peer: peer, fault: .loseStore))

@@ -4,7 +4,7 @@ import MeshScenarioTransport
 /// Plain data, so that a failing schedule can be printed and shrunk.
 public struct Schedule: Sendable, Equatable {
     public let seed: UInt64
-    /// The number of peers: 2 to 5, and up to 16 in the `company` setting.
+    /// The number of peers: 2 to 5, and up to 16 in the settings `company` and `hub`.
     public let peerCount: Int
     /// True if the peers begin as members of one group, as after pairing, instead of finding each other.
     public let isPaired: Bool
@@ -55,13 +55,13 @@ public struct Conditions: Sendable, Equatable {
     /// The probability that a crash undoes successful commits, and the peers that this can happen to.
     var lostSync = 0.0
     var forgetful: SmallSet = []
-    /// Milliseconds during which a new store's engine makes no controls: its app makes only the reference's calls.
+    /// Milliseconds during which a new store's engine makes no controls: its app makes only the reference API's calls.
     var silentStart = 0
     /// Peers with a newer protocol version, parts of which the others can't read.
     var newer: SmallSet = []
     /// Peers that stay broken when the others are mended.
     var abandoned: SmallSet = []
-    /// Milliseconds during which peers make only the reference's calls: no peer ticks and no engine message is sent.
+    /// Milliseconds during which peers make only the reference API's calls: no peer ticks or sends engine messages.
     var silence = 0
 
     static let tailMax = 2_500
@@ -104,7 +104,7 @@ public enum Fault: Sendable, Equatable {
     case partition(side: SmallSet, isOneWay: Bool)
     /// The process is gone and frames to it are lost. The store is unchanged.
     case stop
-    /// Frames wait.
+    /// Frames to the peer wait.
     case pause
     /// Memory since the last persist is lost.
     case crash
@@ -118,7 +118,7 @@ public enum Fault: Sendable, Equatable {
     case slow(Int)
     /// Not a fault: the peer ends the session.
     case end
-    /// Not faults either: users' decisions about the group's members.
+    /// Not a fault either: a user's decision about the group's members.
     case company(CompanyFault)
 }
 
@@ -128,16 +128,16 @@ public enum SimulationSetting: String, CaseIterable, Sendable {
     case ordinary
     /// Honest peers and one that lies: an unknown peer, a member, or the only other member.
     case liars
-    /// Peers that make only the reference's calls for a while.
+    /// Peers that make only the reference API's calls for a while.
     case late
-    /// Two apps written for the reference over WatchConnectivity, killed and relaunched without their state.
+    /// Two apps written for the reference API over WatchConnectivity, killed and relaunched without their state.
     case original
     /// A peer without a store, launched more than a thousand times.
     case lives
     /// Groups of any size that members join and leave, and that continue without absent members.
     case company
-    /// Groups whose members hear only the first one, which invites them. In half of the seeds another member reports
-    /// members that don't exist.
+    /// Groups whose members hear only the first one, which invites them. In half of the seeds another member sends
+    /// false lists of members.
     case hub
 }
 

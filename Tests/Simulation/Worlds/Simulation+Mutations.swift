@@ -4,8 +4,8 @@ extension Simulation {
     /// True if this build can break rules (`Tests/BrokenRules/overlay`).
     public static var canBreakRules: Bool { BrokenRules.areThere }
 
-    /// The engine's rules that can be broken on purpose and whose breaking shows, in the engine's order. Leaves out the
-    /// rule for callers that don't name their launches: no setting has them, so RelaunchTests covers it. Empty if this
+    /// Names of the engine's rules whose breaking some seed detects, in the engine's order. Leaves out the rule for
+    /// callers that don't name their launches: no setting has such callers, so RelaunchTests covers it. Empty if this
     /// build can't break rules.
     public static var mutationNames: [String] {
         guard canBreakRules else { return [] }
@@ -14,10 +14,10 @@ extension Simulation {
             .filter { !covered.contains($0) }
     }
 
-    /// Rules that survive thousands of seeds when broken. Tests with manually written schedules detect them.
+    /// Names of rules whose breaking survives thousands of seeds. Tests with manually written schedules detect it.
     public static var coveredMutationNames: [String] { canBreakRules ? covered : [] }
 
-    /// The rules of sessions. `SessionWatchSimulation` detects that they are broken, in runs with power failures.
+    /// Names of session rules. `SessionWatchSimulation` detects their breaking, in runs with power failures.
     public static var sessionMutationNames: [String] {
         canBreakRules
             ? ["copyOfAnother", "statesUncompared", "reducesOriginal", "wallClockCounts", "lateRoundTrip"] : []
@@ -41,7 +41,7 @@ extension Simulation {
     /// True if the rule concerns devices of one user.
     public static func isOwn(for mutation: String) -> Bool { mutation == "ownUncounted" }
 
-    /// The first of a few seeds of which one detects the broken rule, for rules that few seeds detect.
+    /// Returns the first of a few seeds of which one detects the broken rule; nil for rules that many seeds detect.
     public static func knownSeed(for mutation: String) -> UInt64? {
         switch mutation {
         case "refusedShown": 261_127_102_551_000_885
@@ -52,7 +52,7 @@ extension Simulation {
         }
     }
 
-    /// The rules by which members join and are let go.
+    /// The rules by which members join and are removed.
     private static let ofCompany =
         coveredOfCompany + [
             "noFreeze", "minorityDecides", "quarantineLifted", "noQuarantine", "unequalClose", "closeWithoutAll",

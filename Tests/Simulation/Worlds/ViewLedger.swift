@@ -23,7 +23,7 @@ struct ViewLedger {
 
     private struct Closing {
         let final: UInt64
-        /// The first view without it.
+        /// The number of the first view without the source.
         var number: UInt64
     }
 
@@ -76,7 +76,7 @@ struct ViewLedger {
         throw Violation("\(entry.source) counts up to \(known.final), and in view \(number) up to \(entry.sequence)")
     }
 
-    /// Voids the promise of a lost incarnation.
+    /// Updates a view's members, and voids the frozen promise of an incarnation that is no member anymore.
     private func replace(_ open: [SessionSource], in view: inout View?) {
         view?.open = open
         if let frozen = view?.frozen, !open.contains(frozen.source) { view?.frozen = nil }

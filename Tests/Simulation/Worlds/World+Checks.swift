@@ -174,7 +174,7 @@ extension World {
         throw Violation("\(Schedule.name(of: tap.peer)) takes an event after the end")
     }
 
-    /// Checks that all peers know of the session's end if one does.
+    /// Checks that all peers know of the session's end if one does, and that all know so if none is absent.
     private func checkEnded(_ core: [Int]) throws(Violation) {
         guard core.contains(where: { replicas[$0].engine.hasEnded }) else { return }
         for peer in core where !replicas[peer].engine.hasEnded {

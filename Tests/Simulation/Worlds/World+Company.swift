@@ -6,11 +6,11 @@ struct WorldCompany {
     let plan: CompanyPlan
     /// Virtual microseconds at which each app last heard each other peer, by peer.
     var heard: [[UInt64]]
-    /// Virtual microseconds of each peer's last report about its group. Other frames from that peer may arrive later.
+    /// Virtual microseconds at which each app last heard each other peer name its group, by peer. Not every frame does.
     var reported: [[UInt64]]
     /// Peers that haven't joined yet.
     var absent: SmallSet = []
-    /// Peers whose users have left and tap no more. `gone` has the ones that were let go.
+    /// Peers whose users have left and tap no more. `gone` has the ones that the group has released.
     var leaving: SmallSet = []
     var gone: SmallSet = []
     /// Peers whose users decided to continue without the others.
@@ -21,7 +21,7 @@ struct WorldCompany {
     var branches: [Int]
     /// Fenced sources: they know that the others continue without them.
     var fenced: Set<SessionSource> = []
-    /// The contents of fenced peers' bases at that moment.
+    /// The contents of fenced peers' bases when they were fenced.
     var leftBehind: [LeftBehind] = []
     /// The newest view at the users' last decision.
     var lastSeen: UInt64?
@@ -113,7 +113,7 @@ extension World {
                 try takeAnotherName(peer)
             }
             return true
-        // One user invited a peer that meets the other user's device.
+        // A user's device may meet a peer that only another user has invited.
         case .notAdmitted: return true
         case .forked, .promiseBroken, .diverged: return ghost.views.mayBranch
         default: return false

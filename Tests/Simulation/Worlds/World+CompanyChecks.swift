@@ -79,7 +79,7 @@ extension World {
 
     var isGroupLost: Bool { company?.isLost ?? false }
 
-    /// True if no absent peer is still a member in the end. Without a lease, absent members are never let go.
+    /// True if no absent peer is still a member in the end. Without a lease, absent members are never removed.
     func isEverybodyHere(_ core: [Int]) -> Bool {
         guard let company else { return core.count == replicas.count }
         // The leaves of a star don't hear each other, so nothing is confirmed.
@@ -93,7 +93,7 @@ extension World {
         for peer in replicas.indices where !core.contains(peer) { ghost.expectCuts(of: name(peer)) }
         guard let final = newestView?.line else { return }
         for left in company?.leftBehind ?? [] {
-            // A group of one user's devices also yields to one that a former member has founded since.
+            // One user's devices also give up their group for one that a former member has founded since.
             let goesOn = left.line == final || left.line == ghost.formerLines[final.group] && !schedule.isOwn
             if ghost.views.mayBranch || !goesOn { ghost.forgive(left.folded, of: name(left.peer)) }
         }

@@ -53,7 +53,7 @@ extension World {
         outcome.faults[.goingOn] += 1
         trace(peer) { "goes on without \(others.map(name))" }
         if let company, !company.goingOn.isEmpty, !company.goingOn.contains(peer) { ghost.views.mayBranch = true }
-        // The others may have decided a view that this member hasn't heard of: rule 21 allows two of that number.
+        // The others may have decided a view that this member hasn't heard of. Rule 21 then allows two of that number.
         if let line = line(of: peer), let newest = ghost.views.newest(of: line),
             newest.number > replicas[peer].engine.view
         {
@@ -110,9 +110,9 @@ extension World {
         enter(.decide, atMilliseconds: schedule.healing + 1_500)
     }
 
-    /// Lets users invite peers that their devices have never met. They also invite peers that were let go, if only
-    /// these know newer views. If there are two groups, because peers that lost their stores met, all invite each
-    /// other.
+    /// Lets users invite peers that their devices have never met. They also invite removed peers, if no other member of
+    /// their view is left and there is a newer view. If there are two groups, because peers that lost their stores met,
+    /// all invite each other.
     private func inviteEachOther(_ line: GroupLine) {
         let members = core.filter { self.line(of: $0) != nil }
         let isOneGroup = members.allSatisfy { self.line(of: $0)?.group == line.group }
@@ -121,7 +121,7 @@ extension World {
             let letGo = hearsNoMember(host) ? [] : membership.closed
             let known = Set(membership.open.map(\.source.peerID) + letGo.map(\.source.peerID))
             for peer in core where peer != host && !(isOneGroup && known.contains(name(peer))) {
-                // One user's devices need no invitation, unless one of the two has let the other go.
+                // One user's devices need no invitation, unless one of the two has removed the other.
                 if schedule.isOwn, !hearsNoMember(host), !hasLetGo(host, peer), !hasLetGo(peer, host) { continue }
                 replicas[host].engine.invite(name(peer))
             }
@@ -163,12 +163,12 @@ extension World {
         let missing = known.membership.open.compactMap { index(of: $0.source.peerID) }.filter { !left.contains($0) }
         // In a group of two, the survivor admits the peer that has lost its store.
         if known.membership.open.count == 2, core.contains(missing[0]) { return try settle(decider) }
-        // They may have decided something else, which no other member will hear of.
+        // The missing peers may have decided another view, which no other member will hear of.
         if missing.contains(where: { situations[$0].isRunning }) { ghost.views.mayBranch = true }
         try goOn(decider, without: missing)
     }
 
-    /// The newest view of the group that has changed most often, or is the largest.
+    /// The newest view of the group with the highest view number. Of equal ones, the group with the most members.
     var newestView: (line: GroupLine, view: (number: UInt64, open: [SessionSource]))? {
         let lines = core.compactMap { line(of: $0) }
         return lines.compactMap { line in ghost.views.newest(of: line).map { (line, $0) } }

@@ -29,8 +29,8 @@ extension World {
     /// True if the peer's state and events can be compared with others'.
     func isBelieved(_ peer: Int) -> Bool { isHonest(peer) && !isAlone }
 
-    /// True if each local event must be stamped later than everything its author has seen. A clock follows a lying
-    /// member far ahead of all wall clocks in small steps only.
+    /// True if each local event must be stamped later than everything its author has seen. A lying member's stamps may
+    /// be far ahead of all wall clocks, and a clock follows them only in small steps.
     var isExact: Bool { schedule.liar == nil || schedule.liar == .stranger }
 
     private var liarName: String { liar?.name ?? "mallory" }
@@ -196,7 +196,7 @@ extension World {
         }
     }
 
-    /// Checks that a peer that has heard no lies applies one more tap of this peer.
+    /// Checks that a peer that has heard no lies accepts one more tap of this peer.
     private func checkUnderstood(_ peer: Int) throws(Violation) {
         let replica = replicas[peer]
         guard !replica.engine.hasEnded else { return }

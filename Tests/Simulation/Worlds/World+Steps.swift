@@ -51,7 +51,7 @@ extension World {
         let event = Feature.event(number: number, choice: tap.choice, moment: moment)
         let replica = replicas[peer]
         let isFull = replica.outline.ownUnconfirmedCount >= conditions.ownEventsMax
-        // An engine whose caller makes only the reference's calls would fold here, which this setting doesn't check.
+        // If its caller makes only the reference API's calls, an engine folds here. This setting doesn't check that.
         if isFull, conditions.silentStart > 0, !replica.outline.isSealed { return }
         let envelope: SessionSyncEnvelope<Feature.Event>
         do {
@@ -148,7 +148,7 @@ extension World {
         try follow(cut, at: peer, hasAdopted: false)
     }
 
-    /// Continues with events that arrived together, usually to the end.
+    /// Reduces more of the events that arrived together, usually all.
     private func catchUp(_ peer: Int) throws(Violation) {
         replicas[peer].engine.catchUp(atMost: gathering.upTo(3) == 0 ? Int(gathering.upTo(9)) : .max)
         try note(applied: replicas[peer].engine.takeApplied(), at: peer, isLocal: false)
@@ -260,7 +260,7 @@ extension World {
     }
 
     func takeAnotherName(_ peer: Int) throws(Violation) {
-        // The mark is already in the store. The relaunched engine must raise the alarm again.
+        // The store already has the mark of the fork. The relaunched engine must raise the alarm again.
         if crashes(.crashAfterPersist) { return try relaunch(peer) }
         try reincarnate(peer)
     }
@@ -275,10 +275,10 @@ extension World {
         ghost.rename(source, to: replicas[peer].outline.source, in: line)
     }
 
-    /// True while peers make only the reference's calls.
+    /// True while peers make only the reference API's calls.
     private var isSilent: Bool { now < UInt64(conditions.silence) * 1_000 }
 
-    /// True for an engine without a group: it folds at its bound, because its caller may never make one.
+    /// True for an engine without a group. It folds at its bound, because its caller may never found a group.
     private func mayFold(_ peer: Int) -> Bool { schedule.setting == .late && !replicas[peer].outline.isSealed }
 
     // MARK: - Sending
@@ -415,7 +415,7 @@ extension World {
         sourceCount += 1
     }
 
-    /// Restores the store of the last exchange before that time, or of the first exchange.
+    /// Restores a store as of the last exchange at least `age` milliseconds ago, or of the first exchange.
     func restoreStore(_ peer: Int, age: Int) throws(Violation) {
         let time = now - min(now, UInt64(age) * 1_000)
         guard let backup = backups[peer].last(where: { $0.time <= time }) ?? backups[peer].first else { return }
@@ -441,7 +441,7 @@ extension World {
     }
 }
 
-/// The parts of a newer version's event, as peers that can't decode it see it.
+/// The content of a newer version's event. Peers that can't decode it receive it as bytes.
 struct NewerEvent {
     let number: UInt32
     let choice: UInt64

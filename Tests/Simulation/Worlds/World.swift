@@ -51,7 +51,7 @@ final class World<Feature: SimulatedFeature> {
     var replicas: [Replica<Feature>] = []
     var situations: [Situation]
     var ghost = Ghost<Feature>()
-    /// The number of sources that honest peers have been.
+    /// The number of sources that peers have used so far.
     var sourceCount = 0
     /// Tokens that peers expect the liar to return.
     var tokensForLiar: [LivenessToken] = []
@@ -69,7 +69,7 @@ final class World<Feature: SimulatedFeature> {
     var gathering: SplitMix64
     /// True if the transport delivers events together, as in half of the seeds.
     let handsTogether: Bool
-    /// The membership state, in settings where members join and are let go.
+    /// The membership state, in settings where members join and are removed.
     var company: WorldCompany?
 
     /// The last recorded state of each peer.

@@ -3,18 +3,18 @@ struct WorldOutcome: Sendable {
     let seed: UInt64
     /// The first invariant that broke; nil if all held.
     var failure: String?
-    /// The reason that apps without stores, which use the reference's calls, differ or lack a tap when not every event
-    /// has arrived. nil if they don't differ.
+    /// The reason that apps without stores, which use the reference API's calls, differ or lack a tap when not every
+    /// event has arrived. nil if they don't differ.
     var unequal: String?
     var operations = 0
     /// Frames that an engine handled.
     var frames = 0
-    /// Inserts below the newest event.
+    /// Events that were inserted below the newest one.
     var rollbacks = 0
     var deepestRollback = 0
     /// Snapshots and copies that an engine adopted.
     var snapshots = 0
-    /// New stores of a peer that had one before.
+    /// New sources of peers that had one before.
     var reincarnations = 0
     var forks = 0
     var confirmed = 0
@@ -37,11 +37,11 @@ struct WorldOutcome: Sendable {
 struct CompanyCounts: Sendable {
     /// Views that members have decided on, not counting the first of each group.
     var views = 0
-    /// Members that were let go and know it.
+    /// Members that were removed and know it.
     var fences = 0
     /// Members that are in a group for the first time.
     var joins = 0
-    /// Members that were let go and have returned.
+    /// Removed members that have returned.
     var returns = 0
     /// Members that came back without their stores.
     var replacements = 0

@@ -8,7 +8,7 @@
     package import MeshSecurity
     import MeshTransport
 
-    /// MeshGatewayTransport's plugin, with links for the conformance rules through a gateway of this process.
+    /// MeshGatewayTransport's plugin, plus links for the conformance rules, which meet at a gateway in this process.
     package struct ExaminableGatewayTransportPlugin: Plugin {
         private let transport = GatewayTransportPlugin()
 
@@ -23,8 +23,8 @@
     }
 
     extension LinkFixture {
-        /// Returns links that trust each other and have visited their gateway before, so that it keeps messages for
-        /// them.
+        /// Returns links that trust each other and have connected to their gateway before, so that it keeps messages
+        /// for them.
         package static func gateway() -> LinkFixture {
             let identities = (0..<2).map { _ in PeerIdentity() }
             return LinkFixture(countMax: 2, patience: 300_000) { count in
@@ -42,7 +42,7 @@
             }
         }
 
-        /// Lets each peer visit the gateway until it has found the others. A single peer has none to wait for.
+        /// Connects each peer to the gateway until it has found the others. Does nothing for a single peer.
         package static func introduce(_ configurations: [GatewayLinkConfiguration]) async throws {
             guard configurations.count > 1 else { return }
             let visitors = try configurations.map { (try RelayLink($0), Visitor()) }
@@ -54,7 +54,7 @@
         }
     }
 
-    /// A gateway of this process that accepts every token as a user's name.
+    /// A gateway in this process that accepts every token as a user's name.
     package final class LabGateway: Sendable {
         package let server: GatewayServer
 

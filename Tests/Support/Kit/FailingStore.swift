@@ -4,7 +4,7 @@ package import MeshStorage
 /// A store in memory that fails its writes on request.
 package final class FailingStore: SessionStore {
     package let isFailing = Locked(false)
-    /// True to fail after the write has succeeded.
+    /// True if a failing write is stored before it fails.
     package let failsAfterwards = Locked(false)
     package let count = Locked(0)
     private let memory = MemoryStore()

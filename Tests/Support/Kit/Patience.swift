@@ -19,7 +19,7 @@ package func eventually(_ expectation: String, _ condition: () -> Bool) async th
     if !condition() { throw WaitedInVain(description: "waited in vain for \(expectation)") }
 }
 
-/// Cancels `body` if it hasn't returned after `patience`.
+/// Returns the result of `body`, which is cancelled after `patience`.
 package func patiently<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
     let work = Task { await body() }
     let end = Task {

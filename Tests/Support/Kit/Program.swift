@@ -1,7 +1,7 @@
 package import Foundation
 import MeshBase
 
-/// A program that a test starts and talks to by lines. Ends when it is deallocated.
+/// A program that a test starts, and with which it exchanges lines. Ends when it is deallocated.
 ///
 /// No call blocks a thread of Swift's pool: two tests that did would block the whole pool of a small machine.
 package final class Program: Sendable {
@@ -62,7 +62,7 @@ package final class Program: Sendable {
     /// Tells the program that there is no more input.
     package func closeInput() throws { try input.fileHandleForWriting.close() }
 
-    /// Kills the program at once. Our threads block signals, and so do the programs that they start.
+    /// Kills the program at once. It may block other signals: programs inherit the signals that our threads block.
     package func terminate() {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
@@ -137,7 +137,7 @@ extension Program {
 }
 
 extension Process {
-    /// Waits until it has ended, without blocking a thread.
+    /// Waits until the process has ended, without blocking a thread.
     package func ended() async {
         while isRunning { try? await Task.sleep(for: .milliseconds(2)) }
     }
@@ -145,8 +145,8 @@ extension Process {
 
 private let starting = Locked(())
 
-/// Makes a program's pipes and starts it, while no other is being started. Otherwise the other program would inherit a
-/// pipe made meanwhile. If two programs hold the ends of each other's input, neither sees its end.
+/// Runs `body`, which makes a program's pipes and starts it, while no other program is started. Otherwise that program
+/// would inherit a pipe made meanwhile. If two programs hold the ends of each other's input, neither sees its end.
 package func startingAlone<Result>(_ body: () throws -> Result) throws -> Result {
     try starting.withLock { _ in try body() }
 }

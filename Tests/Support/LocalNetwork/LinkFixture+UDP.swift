@@ -18,7 +18,7 @@
             }
         }()
 
-        /// With three peers it isn't predictable which two meet first, and some rules must know that.
+        /// Two, because of three peers any two may meet first, and some rules must know the order.
         private static let countMax = 2
     }
 

@@ -6,7 +6,7 @@
     package import MeshSecurity
     import MeshTransport
 
-    /// MeshMQTTTransport's plugin, with links for the conformance rules over a Mosquitto that is started for them.
+    /// MeshMQTTTransport's plugin, plus links for the conformance rules, which meet at a Mosquitto started for them.
     package struct ExaminableMQTTTransportPlugin: Plugin {
         private let transport = MQTTTransportPlugin()
 
@@ -60,7 +60,7 @@
             }
         }
 
-        /// Lets each peer visit the broker until it has found another. A single peer has none to wait for.
+        /// Connects each peer to the broker until it has found another. Does nothing for a single peer.
         /// - Throws: `MosquittoBroker.Failure` if they don't find each other in three minutes, ample for a busy
         /// machine.
         package static func introduce(_ configurations: [MQTTLinkConfiguration]) async throws {
@@ -78,8 +78,8 @@
         }
     }
 
-    /// A client that opens another client only after `begin`. A rule's steps before its peers meet then really come
-    /// first, on a slow machine too.
+    /// A client that opens another client only after `begin`. So a rule's steps before its peers meet really come
+    /// first, even on a slow machine.
     private final class WaitingClient: RelayClient {
         private let client: MosquittoClient
         private let state = Locked<(observer: (any RelayClientObserver)?, hasBegun: Bool)>((nil, false))

@@ -5,7 +5,7 @@
     import MeshPrograms
 
     /// A real Mosquitto on a free port of the loopback address, for tests and the conformance rules. Ends when it is
-    /// deallocated, and when this process ends before that.
+    /// deallocated or this process ends.
     package final class MosquittoBroker: Sendable {
         package struct Failure: Error, CustomStringConvertible {
             package let description: String
@@ -62,10 +62,10 @@
             }
         }
 
-        /// Ends it in good order: it writes its state to disk first.
+        /// Ends the broker with SIGTERM. It first writes its state to disk.
         package func stop() { end(SIGTERM) }
 
-        /// Ends it at once, as a crash does.
+        /// Kills the broker, as in a crash.
         package func kill() { end(SIGKILL) }
 
         private func end(_ signal: Int32) { running.withLock { $0.take() }?.end(signal) }

@@ -4,7 +4,7 @@
 
     /// A program that ends with this process, however this process ends. Also ends when it is deallocated.
     ///
-    /// It leads its own process group, in which a shell waits for the end of a socket and then ends the group. Only
+    /// It leads its own process group. A shell in the group waits until a socket closes, and then ends the group. Only
     /// this process holds the socket's other end. Linux' parent death signal won't do, because it follows the thread
     /// that started the program. Foundation's `Process` isn't used for waiting. On Linux it learns of a program's end
     /// from a socket that the program's children inherit. A program that leaves a child behind would not end before
@@ -14,8 +14,8 @@
             package let description: String
         }
 
-        /// Runs in addition to the program, which closes the socket. `$0` is the folder, and `kill 0` ends the group,
-        /// itself included.
+        /// Starts the waiting shell and then becomes the program, which doesn't keep the socket. `$0` is the folder,
+        /// and `kill 0` ends the group, itself included.
         private static let script = """
             { read -r _; rm -rf -- "$0"; kill -KILL 0; } <&3 3<&- >/dev/null 2>&1 &
             exec "$@" 3<&-
@@ -66,18 +66,18 @@
         /// Sends a signal. Does nothing once the program has ended.
         package func send(_ signal: Int32) { hasEnded.withLock { if !$0 { _ = kill(number, signal) } } }
 
-        /// Blocks the thread until it has ended, by itself or by a signal.
+        /// Blocks the thread until the program has ended, by itself or by a signal.
         package func wait() {
             while isRunning { _ = Self.hasEnded(number, 0) }
         }
 
-        /// Sends it a signal, and blocks the thread until it has ended, which SIGKILL causes at once.
+        /// Sends the program a signal, and blocks the thread until it has ended, which SIGKILL causes at once.
         package func end(_ signal: Int32 = SIGKILL) {
             send(signal)
             wait()
         }
 
-        /// Doesn't collect the process, so that its number isn't reused.
+        /// True if the process has ended. Doesn't collect it, so that its number isn't reused.
         private static func hasEnded(_ number: pid_t, _ option: Int32) -> Bool {
             var info = siginfo_t()
             let result = waitid(P_PID, id_t(number), &info, WEXITED | WNOWAIT | option)
@@ -139,8 +139,8 @@
         }
 
         #if !canImport(Darwin)
-            /// Closes all other descriptors. glibc has the function since 2.34, and Swift doesn't import it. Before,
-            /// the program inherits descriptors that other code hasn't marked.
+            /// Closes all other descriptors. glibc has had the function since 2.34, and Swift doesn't import it. On
+            /// older systems the program inherits descriptors that other code hasn't marked.
             private static func closeOthers(from first: Int32, _ actions: inout posix_spawn_file_actions_t) {
                 typealias AddCloseFrom = @convention(c) (UnsafeMutableRawPointer, Int32) -> Int32
                 guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return }

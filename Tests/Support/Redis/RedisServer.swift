@@ -5,7 +5,7 @@
     package import MeshRedisReplay
 
     /// A redis-server with its own folder, reached through a socket in it and, for replicas, a port. Ends when it is
-    /// deallocated, and when this process ends before that.
+    /// deallocated or this process ends.
     package final class RedisServer: Sendable {
         package enum Persistence: String, Sendable {
             case none, everySecond, always
@@ -55,7 +55,7 @@
             }
         }
 
-        /// Ends it as a power failure does.
+        /// Kills the server, as in a power failure.
         package func kill() {
             guard let server = process.withLock({ $0.take() }) else { return }
             server.end()

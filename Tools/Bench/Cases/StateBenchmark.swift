@@ -7,7 +7,7 @@ import MeshSharedState
 import MeshTransport
 import MeshWire
 
-/// The cost of a change of a shared state on the wire, by merge: `plugins-tool bench state`.
+/// The cost on the wire of changing a shared state, for each kind of merge: `plugins-tool bench state`.
 ///
 /// One of two peers changes a part of the value and waits for the other's acknowledgement, ten times. The benchmark counts
 /// the bytes that a platform must hold if it keeps only the newest of each state. That is the whole frame of one snapshot by

@@ -7,7 +7,7 @@ import MeshSession
 import MeshTesting
 import MeshWire
 
-/// The cost of a tap in a session without peers, and its share for bytes: `plugins-tool bench taps`.
+/// The time and bytes of a tap in a session without peers: `plugins-tool bench taps`.
 ///
 /// `digest` is the added cost of comparing states at each milestone, for a state of 3 to 10 KB.
 @MainActor struct TapBenchmark {

@@ -2,7 +2,7 @@ import Foundation
 import MeshIdentity
 
 extension EnvelopeForm {
-    /// Creates a binary property list of the whole envelope by Foundation, as `WCSession` does with an app's dictionary.
+    /// Creates the form of Foundation's binary property list, in which `WCSession` sends an app's dictionary.
     ///
     /// Not a numbered codec: Foundation reads the string `$null` back as nil, but a codec must preserve each value or refuse
     /// it.

@@ -18,7 +18,7 @@ struct EnvelopeForm<Payload: Codable & Sendable> {
 // MARK: - JSON
 
 extension EnvelopeForm {
-    /// Creates Foundation's JSON of the whole envelope, the reference for all other forms.
+    /// Creates the form of the whole envelope in Foundation's JSON, the reference for all other forms.
     static func json() -> EnvelopeForm {
         let encoder = JSONEncoder()
         let decoder = JSONDecoder()
@@ -27,7 +27,7 @@ extension EnvelopeForm {
             decode: { try decoder.decode(SessionSyncEnvelope<Payload>.self, from: Data($0)) })
     }
 
-    /// Creates Foundation's JSON of the whole envelope, compressed.
+    /// Creates the form of the whole envelope in Foundation's JSON, compressed by zlib.
     static func compressedJSON() throws -> EnvelopeForm {
         let plain = json()
         let deflater = try ZlibDeflater()
@@ -52,7 +52,7 @@ extension EnvelopeForm {
 // MARK: - Frames
 
 extension EnvelopeForm {
-    /// Creates a frame of MeshWire, with metadata in its fixed layout and the payload by a codec.
+    /// Creates the form of a MeshWire frame: metadata in its fixed layout, and the payload by a codec.
     /// - Parameter name: Name of the form; nil for the codec's name.
     static func frame(
         _ codec: any PayloadCodec, name: String? = nil, isCompressed: Bool

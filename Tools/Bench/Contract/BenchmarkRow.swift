@@ -38,9 +38,9 @@ public enum BenchmarkValue: Sendable, Equatable {
     case integer(Int)
     /// A value that is a number with a fraction.
     case number(Double)
-    /// Truth values by name, such as the ID of a payload limit.
+    /// Boolean values by name. A name is, for example, the ID of a payload limit.
     case flags([String: Bool])
-    /// Whole numbers by name, such as the ID of a payload limit.
+    /// Whole numbers by name. A name is, for example, the ID of a payload limit.
     case integers([String: Int])
 }
 

@@ -67,7 +67,7 @@
             ]
         }
 
-        /// Creates two identities that trust each other. The other process's is in files.
+        /// Creates two identities that trust each other. Writes the other process's to files.
         private static func pair(_ home: URL) throws -> (PeerIdentity, TrustedPeers) {
             try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
             let mine = PeerIdentity()

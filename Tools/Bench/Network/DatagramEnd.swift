@@ -6,7 +6,7 @@
 
     /// One end of a datagram connection over any transport.
     protocol DatagramEnd: AnyObject, Sendable {
-        /// Passes on all datagrams before it returns.
+        /// Passes all datagrams to the socket, or to its event loop, before it returns.
         func send(_ datagrams: [[UInt8]])
         func close() async
     }

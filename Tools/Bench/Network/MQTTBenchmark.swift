@@ -17,7 +17,7 @@
             summary:
                 "Messages a second and latency of the link over a Mosquitto, beside mosquitto_pub and mosquitto_sub",
             run: { context in
-                // Blocks a thread, and the pool has only a few.
+                // Runs on its own thread, because it blocks and the pool has only a few threads.
                 try await withCheckedThrowingContinuation { done in
                     Thread.detachNewThread { done.resume(with: Result { try measure(context) }) }
                 }

@@ -17,7 +17,7 @@
         func close()
     }
 
-    /// Counts arrived messages until they are waited for.
+    /// Counts arrived messages that no call has waited for yet.
     final class Arrivals: @unchecked Sendable {
         private let condition = NSCondition()
         private var count = 0
@@ -126,7 +126,7 @@
         }
     }
 
-    /// Blocks until a link or a client has space again.
+    /// Retries a send until a link or a client has space for it, at most for two minutes.
     private final class Room: @unchecked Sendable {
         private let semaphore = DispatchSemaphore(value: 0)
 

@@ -134,7 +134,7 @@
             return MutationRow(rule, simulation.run(range, stopsAtFailure: true))
         }
 
-        /// Runs a broken rule that may end the process in a child process.
+        /// Runs a broken rule in a child process, because the rule may end the process.
         /// - Returns: nil if a seed fails before one ends the process.
         private func rowOfTrap(_ rule: String, _ seeds: Range<UInt64>) throws -> MutationRow? {
             let process = Process()

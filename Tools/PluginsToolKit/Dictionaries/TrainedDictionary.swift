@@ -6,7 +6,7 @@ struct TrainedDictionary {
     let dictionary: CompressionDictionary
     let row: DictionaryRow
 
-    /// Distance between held-out samples. Measuring with the training samples would flatter the dictionary.
+    /// One in this many samples is held out. Measuring with the training samples would flatter the dictionary.
     static let heldOutStride = 5
 
     /// - Parameter size: 64…32,768 bytes.

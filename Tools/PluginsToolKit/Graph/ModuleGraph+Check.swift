@@ -1,4 +1,4 @@
-/// A place where the package breaks the rules of its floors, the layers of modules.
+/// A violation of the rules of floors, the package's layers of modules, and where it is.
 struct GraphViolation: Hashable, Encodable, CustomStringConvertible {
     /// Path relative to the package.
     let path: String
@@ -39,7 +39,7 @@ extension ModuleGraph {
         return found
     }
 
-    /// Returns the fault of a dependency; nil if it points down.
+    /// Returns the fault of a dependency; nil if it is allowed.
     private func direction(from floor: Int, to used: Module) -> String? {
         guard floor < Self.topFloor, let target = used.floor, target >= floor else { return nil }
         return target == floor

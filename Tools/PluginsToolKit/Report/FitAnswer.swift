@@ -43,7 +43,7 @@ struct FitAnswer: Encodable, Equatable {
 
     /// Returns nil if there are no forms.
     private init?(_ payload: String, _ forms: [Form], under limit: PayloadLimit) {
-        // A form that depends on a connection's memory is no answer: a system keeps payloads longer than a connection.
+        // Leaves out forms that depend on a connection's state: the system may keep a payload longer than that.
         let forms = forms.filter { !$0.codec.hasSuffix("+interned") }
         guard let smallest = forms.min(by: { $0.bytes < $1.bytes }) else { return nil }
         let fitting = forms.filter { $0.bytes <= limit.bytes }

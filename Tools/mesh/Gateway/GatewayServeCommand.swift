@@ -179,7 +179,7 @@
                 return token
             }
 
-            /// Returns a function that prints a problem, but doesn't repeat one that stays the same.
+            /// Returns a function that prints a problem, but not the same one twice in a row for a source.
             private static func problemPrinter() -> @Sendable (GatewayProblem) -> Void {
                 let last = Locked<[GatewayProblem.Source: String]>([:])
                 return { problem in

@@ -45,7 +45,7 @@
             self.output = output
         }
 
-        /// Returns when the peer was asked to stop, with the signal if it was one.
+        /// Runs until the peer is asked to stop. Returns the signal, if it was one.
         /// - Throws: An error of the link if it can't start.
         func run() async throws -> Int32? {
             let (receive, changes) = (events.continuation, workout.changes)
@@ -107,7 +107,7 @@
                 case .time:
                     if !isSuspended { output.show(status) }
                     continue
-                // If there is no space for a rate, the next one replaces it.
+                // If a rate can't be recorded, the next one replaces it.
                 case .second: if let rate = sensor?.measure() { try? workout.measure(heartRate: rate) }
                 case .signal(let number): return number
                 }
@@ -156,7 +156,7 @@
             terminal?.enter()
         }
 
-        /// Returns a function that reports events outside the workout, such as admitted and rejected peers.
+        /// A function that reports events outside the workout, such as admitted and rejected peers.
         var remark: @Sendable (String) -> Void {
             let receive = events.continuation
             return { receive.yield(.remark($0)) }

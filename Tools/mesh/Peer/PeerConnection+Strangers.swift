@@ -4,7 +4,7 @@
     extension PeerConnection {
         private static let toldMax = 64
 
-        /// Reports each other user of this machine at the socket's path once.
+        /// Reports, once each, refused connections at the socket's path with other users of this machine.
         func followStrangers(_ remark: @escaping @Sendable (String) -> Void) -> Task<Void, Never> {
             guard let refusals = (transport.link as? PipeLink)?.refusals() else { return Task {} }
             return Task {

@@ -28,7 +28,7 @@
         static var help: String { allCases.map { "\($0.rawValue) \($0)" }.joined(separator: ", ") }
     }
 
-    /// Input from the keyboard, or from whatever replaces it.
+    /// Input from the keyboard or a script.
     enum PeerInput: Sendable {
         case key(PeerKey)
         case unknown(Character)

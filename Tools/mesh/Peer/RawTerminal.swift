@@ -20,7 +20,7 @@
         func leave() { TerminalMode.restore() }
     }
 
-    /// The terminal's original mode. It has its own memory, because a signal handler may not use anything else.
+    /// The terminal's original mode, in memory of its own. A signal handler may not use anything else.
     private enum TerminalMode {
         nonisolated(unsafe) static let kept = UnsafeMutablePointer<termios>.allocate(capacity: 1)
         private static let deadly = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGQUIT]

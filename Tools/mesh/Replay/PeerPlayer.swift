@@ -74,8 +74,8 @@
             return session
         }
 
-        /// Returns the session to join. The watch waits for one. The phone opens one, unless it returns to a session in progress,
-        /// of which it hears soon.
+        /// Returns the session to join. The watch waits for one. The phone opens one, unless it may be returning and hears of a
+        /// session in progress within a second.
         private func sessionUnderWay() async throws -> UUID? {
             let sessions = transport.sessions(featureID: WorkoutSession.workoutFeatureID)
             if actor == .watch {

@@ -33,7 +33,7 @@
         func run() async throws -> [PeerSummary] {
             let events = AsyncStream.makeStream(of: Event.self)
             let signals = await SignalWatch([SIGINT, SIGTERM, SIGHUP]) { events.continuation.yield(.interrupted($0)) }
-            // Stopped by Ctrl-Z on the alternate screen, the process would leave the shell there.
+            // Otherwise Ctrl-Z would leave the shell on the alternate screen.
             let stops = isLive ? await SignalWatch([SIGTSTP]) { _ in events.continuation.yield(.suspended) } : nil
             let tickInterval: Duration = isLive ? .milliseconds(40) : .seconds(1)
             let ticks = Task {

@@ -2,7 +2,7 @@
     import Foundation
     import WorkoutExample
 
-    /// A report of a playing peer on stderr: a line with one JSON object, which has one of these keys.
+    /// A report of a playing peer, printed on stderr as one line of JSON. Its one key is the case's name.
     enum PeerReport: Codable, Equatable {
         /// The number of steps of the plan that are applied here.
         case progress(steps: Int)

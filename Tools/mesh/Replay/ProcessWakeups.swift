@@ -1,7 +1,7 @@
 #if CommandLineTools
     import Foundation
 
-    /// The number of times that a thread of this process was woken, counted as the times that one gave up its core to wait.
+    /// The number of times that a thread of this process was woken, counted as voluntary context switches.
     ///
     /// Idle energy use follows this number: waking a core for nothing costs more than an event.
     enum ProcessWakeups {

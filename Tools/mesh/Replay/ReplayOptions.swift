@@ -73,7 +73,7 @@
             return .seconds(patience) + (waits.max() ?? .zero)
         }
 
-        /// The secrets as environment variables for a child process, which reads neither this process's standard input nor its
+        /// Returns the secrets as environment variables for a child process, which reads neither this process's standard input nor its
         /// files.
         /// - Throws: `ToolError`.
         func environment() throws(ToolError) -> [String: String] {

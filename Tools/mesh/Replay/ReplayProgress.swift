@@ -12,7 +12,7 @@
         func send(from actor: ReplayPlan.Actor)
         /// Called when this process begins or stops holding back what the peers send.
         func reach(isApart: Bool)
-        /// Called 25 times a second.
+        /// Called 25 times a second with a live view, otherwise once a second.
         func tick()
         /// Called before the user stops the process. It may continue later.
         func suspend()

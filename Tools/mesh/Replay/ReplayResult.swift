@@ -11,7 +11,7 @@
         let recording: RecordingSummary
         /// Seconds from the start of the first peer to the end of the last.
         let seconds: Double
-        /// The peers again: every result of the tools has rows.
+        /// The peers again, because every result of the tools has rows.
         let rows: [PeerSummary]
 
         init(recording: RecordingSummary, peers: [PeerSummary], seconds: Double) {

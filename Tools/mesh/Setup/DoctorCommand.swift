@@ -29,13 +29,13 @@
     struct DoctorReport: Encodable {
         let blocked: Bool
         let findings: [NetworkDoctor.Finding]
-        /// The findings again: every result of the tools has rows.
+        /// The findings again, because every result of the tools has rows.
         let rows: [NetworkDoctor.Finding]
 
         init(findings: [NetworkDoctor.Finding]) {
             self.findings = findings
             rows = findings
-            // No findings at all isn't a good sign either.
+            // Without any finding, nothing shows that discovery works.
             blocked = findings.isEmpty || findings.contains { $0.verdict == .blocked }
         }
 

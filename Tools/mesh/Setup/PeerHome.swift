@@ -13,7 +13,7 @@
     /// Only one live peer at a time may use it. The others would reject two peers with one identity as a clone.
     final class PeerHome: Sendable {
         let folder: URL
-        /// -1 for processes that only read and pair, which may run while a peer is live.
+        /// The lock's descriptor; -1 for processes that only read and pair, which may run while a peer is live.
         private let lock: Int32
 
         /// - Parameters:

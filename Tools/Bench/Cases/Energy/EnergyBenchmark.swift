@@ -1,7 +1,7 @@
 import MeshBenchmarks
 import MeshToolOutput
 
-/// Counts the traffic and store writes of a phone and a watch, idle and in a workout. Battery and flash wear depend on them:
+/// Counts the traffic and store writes of a phone and a watch, idle and in a workout. Battery and flash wear depend on them.
 ///
 /// Runs in virtual time, so its counts are exact and the same on every machine.
 struct EnergyBenchmark {
@@ -55,7 +55,7 @@ struct EnergySpan: Sendable {
 
 /// The number of messages and writes of both devices in a span.
 struct EnergyCounts: Codable, Equatable, Sendable {
-    /// The number of messages for each WatchConnectivity call that took them.
+    /// The number of messages by WatchConnectivity call.
     struct Lanes: Codable, Equatable, Sendable {
         var message = 0
         var userInfo = 0
@@ -67,9 +67,9 @@ struct EnergyCounts: Codable, Equatable, Sendable {
     var messages = 0
     /// Number of bytes passed to WatchConnectivity.
     var bytes = 0
-    /// Number of messages before which neither device had sent for more than 0.2 seconds.
+    /// Number of messages sent after both devices had been silent for more than 0.2 seconds.
     var bursts200ms = 0
-    /// Number of messages before which neither device had sent for more than 2 seconds.
+    /// Number of messages sent after both devices had been silent for more than 2 seconds.
     var bursts2s = 0
     /// Number of commits of both stores.
     var writes = 0

@@ -41,7 +41,7 @@ struct BenchmarkedCompany {
         return ContinuousClock.now - start
     }
 
-    /// Each member sends the others its control message and handles what follows.
+    /// Sends each member's control message to all others.
     private mutating func exchange() throws {
         now += 0.001
         for member in members.indices { members[member].tick(at: now) }

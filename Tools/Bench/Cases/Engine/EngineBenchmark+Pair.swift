@@ -21,13 +21,13 @@ struct Pair {
         for _ in 0..<4 { try settle() }
     }
 
-    /// - Returns: Time of submitting.
+    /// Returns the time of submitting.
     mutating func submit(count: Int) throws -> Duration { try exchange(count).submit }
 
-    /// - Returns: Time of receiving.
+    /// Returns the time of receiving.
     mutating func receive(count: Int) throws -> Duration { try exchange(count).receive }
 
-    /// - Returns: Time of submitting, receiving, acknowledging and confirming on both sides.
+    /// Returns the time of submitting, receiving, acknowledging and confirming on both sides.
     mutating func round(count: Int) throws -> Duration {
         let start = ContinuousClock.now
         _ = try exchange(count)

@@ -104,7 +104,7 @@ enum EngineBenchmark {
         ]
     }
 
-    /// Each event of the peer belongs 100 places before the newest event here.
+    /// Measures events of a peer that belong 100 places before the newest event here.
     private static func late() throws -> Double {
         let rounds = SpinningReducer.rounds(nanoseconds: 100)
         var late = try LateArrivals(rounds: rounds)

@@ -89,7 +89,7 @@ private struct MergedCount: MergedState {
     mutating func take(_ number: Int) { sum &+= number }
 }
 
-/// A state of which each change may make a copy.
+/// A state of 1 MiB, which each change may copy.
 private struct MergedBytes: MergedState {
     var bytes = [UInt8](repeating: 0, count: 1 << 20)
 

@@ -7,7 +7,7 @@ import MeshTransport
 
 /// One end of a measured link: an engine directly on a transport. Used by one task.
 struct EngineEnd {
-    /// Number of events that are submitted together, and acknowledged together.
+    /// Number of events that are submitted together. `ask` also acknowledges after this many.
     static let batch = 256
     /// Maximum number of events in flight: fewer than an engine or a transport keeps.
     private static let window: UInt64 = 2048

@@ -213,7 +213,7 @@ struct LinkBenchmark {
 extension [Duration] {
     fileprivate var median: Duration { sorted()[count / 2] }
 
-    /// Returns the percentile in microseconds, by the nearest rank. Complexity: O(*n* log *n*).
+    /// Returns the percentile in microseconds: the element at that share of the sorted times. Complexity: O(*n* log *n*).
     fileprivate func percentile(_ thousandths: Int) -> Double {
         sorted()[Swift.min(count * thousandths / 1000, count - 1)] / .microseconds(1)
     }

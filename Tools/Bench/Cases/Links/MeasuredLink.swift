@@ -32,7 +32,7 @@ public struct MeasuredLink: Sendable {
         public let second: any SessionSyncTransport
         /// The delivery mode of events: `realtimeBestEffort` if the link loses nothing that it accepts.
         public let mode: SessionDeliveryMode
-        /// Delivers what was sent.
+        /// Delivers sent messages, for a link that doesn't deliver on its own. Called after sending.
         public let pump: @Sendable () -> Void
 
         /// Creates a pair from two ends that have started.

@@ -8,8 +8,8 @@ import MeshTransport
 /// The time of each step of an event between the tap and the peer: `plugins-tool bench way`.
 ///
 /// `load` is an event among many, submitted 256 at a time. `alone` is an event for which both sides have been waiting. First
-/// the steps are measured on one thread, over a link that is a list. Then the same events pass between two processes over
-/// the link named by `--link` (`pipe` by default). Each process has its own core if the system can pin it.
+/// the steps are measured on one thread, over a link that keeps packets in a list. Then the same events pass between two
+/// processes over the link named by `--link` (`pipe` by default). Each process has its own core if the system can pin it.
 /// In the row `clock`, `…Nanoseconds` is elapsed time, and half a round trip for `alone`. In the rows of the processes it is
 /// CPU time. `…Wakeups` counts how often a thread of the process had to be woken.
 struct WayBenchmark {

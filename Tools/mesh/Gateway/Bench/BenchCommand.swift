@@ -74,8 +74,8 @@
         }
 
         /// Measures idle sessions, then lets all of them reconnect at the same time.
-        /// - Returns: The bytes of an idle session, and the events a second while all sessions come back. That time runs from a
-        ///   session's first attempt until it has what it missed. The bare server sends the same events instead.
+        /// - Returns: The bytes of an idle session, and the events a second while all sessions come back. That time runs
+        ///   from the first attempt until all have what they missed. The bare server sends the same events instead.
         private func stay(_ kind: BenchProcess.Kind) async throws -> (idle: Double, back: Double) {
             var process = try BenchProcess(kind, users: sessions)
             let load = BenchLoad(speaks: kind.speaks)

@@ -80,7 +80,7 @@
         private let address: WebSocketAddress
         private let state: NIOLoopBoundBox<BenchLoad.State>
         private let speaks: Bool
-        // The time until the next attempt; nil unless the server has asked for one.
+        // The time until the next attempt; nil unless the server has asked the client to come back later.
         private var pause: TimeAmount?
 
         init(_ address: WebSocketAddress, _ state: NIOLoopBoundBox<BenchLoad.State>, speaks: Bool) {

@@ -9,7 +9,7 @@
     import NIOPosix
 
     /// The server that `gateway bench` measures, in its own process: a gateway, or a WebSocket server that only writes. It
-    /// reads commands as lines: `push EVENTS BYTES` sends events to every user, `end` ends it.
+    /// reads commands as lines: `push EVENTS BYTES` sends events to every user. Any other line, or the end of input, ends it.
     struct BenchServerCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(commandName: "bench-server", shouldDisplay: false)
 
@@ -40,7 +40,7 @@
                 let begun = await server.counts().framesSent
                 for round in 0..<events {
                     try await publish(event, server)
-                    // Waits for each round to be sent: an event that is noticed late would wait for its user's next event.
+                    // Keeps at most one round unsent: an event whose notice is late waits for its user's next event.
                     while true {
                         let counts = await server.counts()
                         if counts.connections == 0 || counts.framesSent - begun >= round * users { break }

@@ -3,7 +3,7 @@
     import MeshToolOutput
     import WorkoutExample
 
-    /// Draws a scene for a terminal of a given size. Content that doesn't fit is left out as a whole. Numbers are never cut.
+    /// Draws a scene for a terminal of a given size. Leaves out content that doesn't fit, but never cuts numbers.
     struct LiveDrawing {
         /// Minimum width in columns. Smaller terminals show the progress line.
         static let widthMin = 40

@@ -1,8 +1,8 @@
 #if CommandLineTools
     import WorkoutExample
 
-    /// Decides when two replayed devices are disconnected: from when both play without the other, until a moment after both have
-    /// tapped. Never so long that one device considers the other gone.
+    /// Decides when two replayed devices are disconnected: from when both stop waiting for each other until shortly after both
+    /// have tapped. Never so long that one device considers the other gone.
     struct LiveReach {
         /// Maximum time of disconnection. A peer is probed after 5 s of silence and considered gone after three probes.
         static let apartMax = Duration.milliseconds(5_500)

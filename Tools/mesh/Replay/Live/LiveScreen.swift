@@ -54,7 +54,7 @@
         func end(isComplete: Bool) {
             suspend()
             guard isComplete, let size = Self.size else { return }
-            // The normal screen can scroll, so the picture has space for the end.
+            // The normal screen can scroll, so the picture may be taller than the terminal.
             let lines = picture(width: size.columns, height: max(24, size.lines - 1)).lines(isColoured: isColoured)
             try? ToolOutput.draw(lines.reversed().drop(while: \.isEmpty).reversed().joined(separator: "\n") + "\n\n")
         }

@@ -29,7 +29,7 @@ public struct FileDropPlugin: Plugin {
         ]
     }
 
-    /// Creates two connected links in a temporary folder. They check their inboxes when the rules let time pass.
+    /// Creates two connected links in a temporary folder. They check their inboxes only when the rules call `settle`.
     private static func makeLinks() -> LinkGroup {
         let folder = TemporaryFolder()
         let (left, right) = (folder.url.appending(path: "left"), folder.url.appending(path: "right"))

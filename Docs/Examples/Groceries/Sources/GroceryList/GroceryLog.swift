@@ -2,7 +2,7 @@ import MeshEngine
 import MeshIdentity
 public import MeshSession
 
-/// The second way to follow a session, by an `AsyncStream`: for a task that needs each step in order.
+/// Follows a session by an `AsyncStream`, the second of three ways: for a task that needs each step in order.
 @MainActor
 public final class GroceryLog {
     public private(set) var lines: [String] = []

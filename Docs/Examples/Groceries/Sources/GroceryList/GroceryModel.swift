@@ -9,7 +9,7 @@ extension EphemeralKey<String> {
     public static let typing = EphemeralKey("typing")
 }
 
-/// The first way to follow a session, by Observation: a SwiftUI view that reads these properties updates when they change.
+/// Follows a session by Observation, the first of three ways: a SwiftUI view that reads a property updates with it.
 @MainActor @Observable
 public final class GroceryModel {
     private let session: GrocerySession

@@ -4,14 +4,14 @@
     import MeshIdentity
     public import MeshSession
 
-    /// The third way to follow a session, by Combine where available: for code that already uses pipelines.
+    /// Follows a session by Combine where available, the third of three ways: for code that already uses pipelines.
     @MainActor
     public final class GroceryTicker: ObservableObject {
         @Published public private(set) var line = ""
         private var subscriptions: Set<AnyCancellable> = []
 
         public init(_ session: GrocerySession) {
-            // On the main actor, like all that a session publishes.
+            // Updates arrive on the main actor, like everything that a session publishes.
             session.updatesPublisher().sink { [weak self] in self?.show($0) }.store(in: &subscriptions)
         }
 

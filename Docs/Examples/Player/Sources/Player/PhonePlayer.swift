@@ -30,7 +30,7 @@ public final class PhonePlayer {
         try await router.commit(batch)
     }
 
-    /// Sends the history when the user asks for it. The key is manual, so a known watch gets it no other way.
+    /// Sends the history when the user asks for it. It syncs manually: only a new watch gets it by itself.
     public func sendHistory() async { await router.sync(PlayerKeys.history) }
 
     public func signIn(token: String) async throws { try await router.set(token, for: PlayerKeys.token) }

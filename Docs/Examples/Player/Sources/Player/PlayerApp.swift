@@ -5,12 +5,12 @@ public import MeshStorage
 public import MeshTransport
 import MeshWatchConnectivityTransport
 
-/// The launch of either half of the app, in any order.
+/// Launches one half of the app, phone or watch. Either may be launched first.
 public enum PlayerApp {
     /// - Parameters:
     ///   - isWatch: True on the watch.
     ///   - store: Keeps the values, and messages not delivered yet. Use `SQLiteStore` in an app.
-    ///   - clock: A test passes the clock of its simulated pair.
+    ///   - clock: The transport's clock. A test passes its simulated pair's.
     /// - Throws: An error of the store.
     /// - Returns: The connection. Keep it while the app runs.
     public static func launch(

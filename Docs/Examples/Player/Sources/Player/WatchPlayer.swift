@@ -20,7 +20,7 @@ public final class WatchPlayer {
 
     public func turnCrown(by clicks: Int) { volume = min(max(volume + Double(clicks) / 20, 0), 1) }
 
-    /// Returns whether the phone has signed in, and how much of its data has arrived. For the first minute of a new watch.
+    /// Returns whether the phone has signed in, and how much of its data has arrived. For a new watch's first minute.
     public func arrival() async throws -> (isSignedIn: Bool, fraction: Double) {
         (try await router.get(PlayerKeys.token) != nil, await router.progress.fraction)
     }
