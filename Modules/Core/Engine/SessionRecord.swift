@@ -130,9 +130,9 @@ public struct SessionRange: Hashable, Sendable, Codable {
     }
 }
 
-/// The last sequence known of each source, sorted by source, so that equal vectors have equal bytes.
+/// The last sequence known of each source. Sorted by source, so that equal vectors have equal bytes.
 public struct SequenceVector: Hashable, Sendable, Codable {
-    /// The last sequence of each source. Sorted by source, at most one entry each.
+    /// The last sequence of each source. Sorted by source, at most one entry each; decoding doesn't check that.
     public private(set) var entries: [SourceSequence]
 
     /// Creates a vector and sorts its entries. Each source must occur at most once. O(n log n).

@@ -165,7 +165,7 @@ extension SessionSyncEngine {
         gaps = gaps.filter { sources[$0.key].isOpen }
     }
 
-    /// True if every other member has confirmed what the base holds. Some may lack acknowledgements of it.
+    /// True if every other member has confirmed what the base holds. Until then some may lack acknowledgements.
     func haveConfirmedBase(except peerID: String? = nil) -> Bool {
         let position = confirmationChain.position - min(confirmationChain.position, UInt64(announcedCount))
         return sources.records.dropFirst().allSatisfy {
