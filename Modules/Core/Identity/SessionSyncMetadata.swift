@@ -18,8 +18,8 @@ public struct SessionSyncMetadata: Sendable {
     public var monotonicTimestamp: TimeInterval?
     /// The name of the payload's type. It prevents decoding the bytes as another type.
     public var payloadType: String
-    /// The last sequence of the receiver that the sender has seen; nil if it doesn't say. This library's engines carry
-    /// it unchanged, because they acknowledge in controls.
+    /// The last sequence of the receiver that the sender has seen; nil if it doesn't say. Only carried: this library's
+    /// engines acknowledge in controls.
     public var acknowledgedSequence: UInt64?
     /// The stamp that determines the place in the total order; zero in metadata that an app makes itself.
     public var stamp: HybridTimestamp
