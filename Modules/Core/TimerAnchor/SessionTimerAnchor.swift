@@ -11,8 +11,8 @@ public import MeshFoundation
 /// timer.remaining(at: tap + 50)                         // 50 seconds
 /// ```
 ///
-/// Every transition takes the moment of the tap, and does nothing if it doesn't apply. So an event that is replayed
-/// twice or out of place never distorts the time.
+/// Every transition takes the moment of the tap, and does nothing if it doesn't apply: a second pause changes nothing.
+/// Moments that come out of order never make a time negative.
 public struct SessionTimerAnchor: Codable, Sendable, Hashable {
     /// The moment since which time is counted: the start, or the last resume.
     public var startedAt: Date
