@@ -85,13 +85,13 @@ package struct StateVector: Hashable, Sendable, Codable {
         stamps = stamps.filter { !isFalse($0.value) }
     }
 
-    /// Removes the authors that have been silent longest, until at most `limit` authors with at most `bytesMax` bytes
-    /// of names are left. Changes of removed authors count as unseen, so they are transferred again.
+    /// Removes provisional authors, then others, lowest stamps first, until at most `limit` authors with at most
+    /// `bytesMax` bytes of names are left. Changes of removed authors count as unseen, so they are transferred again.
     package mutating func trim(to limit: Int, bytes bytesMax: Int, keeping kept: Set<String> = []) {
         var bytes = stamps.keys.reduce(0) { $0 + $1.utf8.count }
         guard stamps.count > limit || bytes > bytesMax else { return }
         let silent = stamps.filter { !kept.contains($0.key) }.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
-        // Provisional authors go first, because an author's stamp covers them too.
+        // An author's stamp also covers its provisional authors.
         let provisional = silent.filter { StateVersion.root(of: $0.key) != nil }
         for (author, _) in provisional + silent {
             guard stamps.count > limit || bytes > bytesMax else { return }
