@@ -15,7 +15,7 @@ package struct Backoff: Hashable, Sendable {
         return wait
     }
 
-    /// Returns `next()` shortened at random by up to half, so that peers of a failed server don't return simultaneously.
+    /// Returns `next()`, randomly shortened by up to half, so that clients of a failed server don't all return at once.
     package mutating func next(_ random: inout SplitMix64) -> Duration { next() * (1 - random.fraction() / 2) }
 
     /// Resets the wait to the shortest. Call it when an attempt has succeeded.

@@ -1,25 +1,25 @@
-/// The waiting elements of one subscriber, in order: a queue of batches, so that many elements move at the cost of one.
+/// The waiting elements of one subscriber, in order: a queue of batches, as a batch moves at the cost of an element.
 ///
-/// A large batch is stored and returned as the array in which it came, shared and never copied. Small ones are joined.
-/// O(1) for each element and for each batch.
+/// An array of 32 to 256 elements is stored as it came, and returned without a copy if none has been taken. Smaller
+/// ones are joined, larger ones split. Amortized O(1) for each element, plus O(batches) to remove a batch.
 struct BatchBuffer<Element: Sendable>: Sendable {
     private struct Batch: Sendable {
         var elements: [Element]
-        /// Position of the first element, if the elements are kept: they must not be lost when a subscriber leaves without
-        /// taking them. nil for elements that may be lost.
+        /// Position of the first element. nil unless the elements are kept: not lost if a subscriber leaves without
+        /// taking them.
         let position: UInt64?
-        /// True if the array was created here, so that elements can be appended to it.
+        /// True if the array was created here, so elements can be appended to it.
         let isAppendable: Bool
         /// Number of bytes of the elements that haven't been taken.
         var bytes = 0
 
-        /// True if an element with that position comes next.
+        /// True if an element with that position can follow in this batch.
         func isContinued(at number: UInt64?) -> Bool { number == position.map { $0 + UInt64(elements.count) } }
     }
 
     /// Maximum number of elements in a batch.
     static var batchMax: Int { 256 }
-    /// Smaller arrays are copied, which is cheaper than a separate batch.
+    /// Number of elements below which an array is copied, which is cheaper than a batch of its own.
     private static var joinedCountMax: Int { 32 }
 
     private(set) var count = 0
@@ -124,7 +124,7 @@ struct BatchBuffer<Element: Sendable>: Sendable {
         return kept
     }
 
-    /// Removes and returns the elements that fulfil the condition, in order. O(elements).
+    /// Removes and returns the elements for which `isTaken` returns true, in order. O(elements).
     mutating func take(where isTaken: (Element) -> Bool) -> BatchBuffer {
         var (taken, rest) = (BatchBuffer(weigh: weigh), BatchBuffer(weigh: weigh))
         while let (elements, position) = popNumbered() {

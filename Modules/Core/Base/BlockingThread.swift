@@ -16,15 +16,15 @@ package enum BlockingThread {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Starts a detached thread that blocks SIGPIPE. A write to a pipe without a reader raises that signal on the writing
-    /// thread. If blocked, it stays pending until the thread ends, and the write returns EPIPE. The process's own handling of
-    /// the signal is unaffected.
+    /// Starts a detached thread that blocks SIGPIPE. A write to a pipe without a reader raises that signal on the
+    /// writing thread. If blocked, it stays pending until the thread ends, and the write returns EPIPE. The process's
+    /// handling of the signal is unaffected.
     package static func start(_ run: @escaping @Sendable () -> Void) throws(SystemCallError) {
         var blocked = sigset_t()
         var before = sigset_t()
         sigemptyset(&blocked)
         sigaddset(&blocked, SIGPIPE)
-        // The new thread inherits the mask of the one that creates it.
+        // A new thread inherits the mask of the thread that creates it.
         pthread_sigmask(SIG_BLOCK, &blocked, &before)
         let context = Unmanaged.passRetained(Body(run)).toOpaque()
         let status = createDetached(context)

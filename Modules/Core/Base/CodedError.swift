@@ -6,8 +6,8 @@
 
 /// An error that says what happened and what to do about it.
 ///
-/// `description` is for logs and says what happened. `localizedDescription` is for people: the same text as a sentence,
-/// followed by ``advice``.
+/// `description` is for logs. `localizedDescription` is for people: the same text as a sentence, followed by
+/// ``advice``.
 public protocol ExplainedError: LocalizedError, CustomStringConvertible {
     /// A sentence that says what to do. Empty if `description` already does.
     var advice: String { get }

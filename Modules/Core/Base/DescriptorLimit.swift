@@ -6,7 +6,7 @@
     import Musl
 #endif
 
-/// The number of files and sockets that this process may have open.
+/// The limit on the number of files and sockets that this process may have open.
 package enum DescriptorLimit {
     /// Raises the limit to `most`, or as far as the system allows. Never lowers it.
     package static func raise(to most: UInt64 = .max) {

@@ -8,10 +8,10 @@
     import Android
 #endif
 
-/// The owner and the permissions of a file, folder or socket, which separate the users of one machine.
+/// The owner and permissions of a file, folder or socket, which protect it from other users of the machine.
 ///
-/// Ignores access control lists. Root can change any file, so root counts as a trusted owner like this user. `PrivateFile`
-/// is stricter: its file must be this user's own.
+/// Ignores access control lists. Root can change any file, so root is trusted as an owner, as is this user.
+/// `PrivateFile` is stricter: its file must be this user's own.
 package struct FileAccess: Hashable, Sendable {
     package let owner: UInt32
     package let group: UInt32
@@ -50,16 +50,16 @@ package struct FileAccess: Hashable, Sendable {
 
     package static var thisUser: UInt32 { UInt32(geteuid()) }
 
-    /// True if users other than the owner may write. A group with the owner's number has by custom no other member.
+    /// True if users other than the owner may write. A group with the owner's number normally has no other member.
     package var isWritableByOthers: Bool { mode & 0o002 != 0 || mode & 0o020 != 0 && group != owner }
     /// True for a folder in which users can't move or remove each other's files.
     package var isSticky: Bool { mode & 0o1000 != 0 }
 }
 
 extension FileAccess {
-    /// Returns the reason why this user shouldn't keep a file or socket in the folder, and advice; nil if the folder is safe.
-    /// - Parameter isShared: True if the folder may be one like /tmp, where all users create files. The caller must then check
-    ///   what it finds there before using it.
+    /// Returns why this user shouldn't keep a file or socket in the folder, and advice; nil if the folder is safe.
+    /// - Parameter isShared: True to allow a folder like /tmp, where all users create files. The caller must then check
+    ///   each file that it finds there.
     package func problem(withFolder path: String, isShared: Bool, user: UInt32 = thisUser) -> String? {
         if owner != user, owner != 0 {
             return "the folder '\(path)' belongs to user \(owner): use a folder that you own"
@@ -72,7 +72,7 @@ extension FileAccess {
         return nil
     }
 
-    /// Returns the reason why others can change a file, and advice; nil if only this user or root can.
+    /// Returns why others can change a file, and advice; nil if only this user or root can.
     package func problem(withFile path: String, user: UInt32 = thisUser) -> String? {
         if owner != user, owner != 0 { return "'\(path)' belongs to user \(owner): use a file that you own" }
         if isWritableByOthers {

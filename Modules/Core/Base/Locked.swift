@@ -10,8 +10,8 @@
 
 /// A value that is protected by a mutual-exclusion lock.
 ///
-/// Used for every lock of this package. Synchronization's `Mutex` needs newer systems than this package supports, and
-/// causes false reports of the thread sanitizer. Never suspend inside `withLock`.
+/// Used for every lock of this package, because Synchronization's `Mutex` needs newer systems than this package
+/// supports and causes false reports of the thread sanitizer. Never suspend inside `withLock`.
 package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     #if canImport(Darwin)
         private let mutex = UnsafeMutablePointer<os_unfair_lock>.allocate(capacity: 1)
@@ -20,8 +20,8 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     #endif
     private var content: Content
 
-    /// Padding for an empty value. Without it, the value would have the address of the object's header, which is read without
-    /// the lock, and the thread sanitizer would report a race.
+    /// Pads an empty value. Otherwise it would have the address of the object's header, which is read without the lock,
+    /// and the thread sanitizer would report a race.
     private struct Content: ~Copyable {
         var value: Value
         let isNeverEmpty: UInt8 = 0

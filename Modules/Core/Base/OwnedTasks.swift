@@ -1,6 +1,6 @@
 /// Tasks that are cancelled when their owner is deallocated.
 ///
-/// For an object whose tasks observe streams and refer to the object weakly, because only its user keeps it alive.
+/// For an object whose tasks observe streams and refer to it weakly, so that they don't keep it alive.
 package final class OwnedTasks: Sendable {
     private let tasks = Locked<[Task<Void, Never>]>([])
 
@@ -8,7 +8,7 @@ package final class OwnedTasks: Sendable {
 
     deinit { cancel() }
 
-    /// Replaces the held tasks. Those must have ended or been cancelled.
+    /// Replaces the held tasks, which must have ended or been cancelled.
     package func hold(_ tasks: [Task<Void, Never>]) {
         self.tasks.withLock { $0 = tasks }
     }
@@ -21,7 +21,7 @@ package final class OwnedTasks: Sendable {
         for task in cancelled { task.cancel() }
     }
 
-    /// Returns when all tasks that are held now have ended.
+    /// Waits until all tasks that are held now have ended.
     package func finished() async {
         for task in tasks.withLock({ $0 }) { await task.value }
     }

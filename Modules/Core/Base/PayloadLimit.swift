@@ -4,7 +4,7 @@ public struct PayloadLimit: Hashable, Sendable, Codable {
     public let id: String
     /// Maximum number of bytes in a payload.
     public let bytes: Int
-    /// One line for a table that describes the carrier.
+    /// One line that describes the carrier, for tables.
     public let summary: String
     /// The document that states the number: an RFC, a specification or a vendor's documentation.
     public let source: String
@@ -18,7 +18,7 @@ public struct PayloadLimit: Hashable, Sendable, Codable {
     }
 }
 
-// Limits of systems and protocols. This package's own formats declare theirs.
+// Limits of systems and protocols. This package's own formats declare theirs elsewhere.
 extension PayloadLimit {
     /// Maximum size of one `WCSession.sendMessageData` message: 65,536 bytes.
     public static let wcSessionMessage = PayloadLimit(

@@ -1,7 +1,7 @@
 extension Unicode.Scalar {
-    /// True if the scalar is visible and doesn't affect the text around it. False for control characters (C0, delete, C1),
-    /// line ends, private or unassigned scalars, and marks that are invisible or change the writing direction. The joiners,
-    /// which scripts and emoji need, are printable.
+    /// True if the scalar is visible and doesn't affect the text around it. False for control characters (C0, delete,
+    /// C1), line ends, private or unassigned scalars, and marks that are invisible or change the writing direction. The
+    /// joiners are printable, because scripts and emoji need them.
     package var isPrintable: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
@@ -12,15 +12,15 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// Returns untrusted text in a form that is safe for a terminal or a log. Unprintable scalars become escapes such as
-    /// `\u{1B}`. O(bytes).
+    /// Returns untrusted text with unprintable scalars escaped, as in `\u{1B}`, so that it is safe for a terminal or a
+    /// log. O(bytes).
     /// - Parameter keepsLines: True to keep line feeds and tabs, for text of several lines.
     package func printable(keepsLines: Bool = false) -> String {
         escaped(keepsLines: keepsLines) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
     }
 
-    /// This JSON with the same meaning, in a form that is safe for a terminal. Unprintable scalars become JSON escapes. They
-    /// occur only in strings, except for carriage returns, which occur only between tokens and become spaces. O(bytes).
+    /// JSON with the same meaning as this one, safe for a terminal. Unprintable scalars, which occur only in strings,
+    /// become JSON escapes. Carriage returns, which occur only between tokens, become spaces. O(bytes).
     package var printableJSON: String {
         escaped(keepsLines: true) { scalar in
             if scalar == "\r" { return " " }

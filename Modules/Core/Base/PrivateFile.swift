@@ -8,14 +8,14 @@
     import Android
 #endif
 
-/// A small file that only this user can read and write, and that is always complete or absent. Others must not be able to
-/// write to its folder, unless the folder is one like /tmp.
+/// A small file that only this user can read and write, and that is always complete or absent. Other users must not be
+/// able to write to its folder, unless it is one like /tmp.
 ///
-/// Calls block while the disk works. Failures are thrown as the caller's own error type.
+/// Calls block while the disk works. They throw errors of the caller's own type.
 package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
     package let path: String
 
-    /// - Throws: `noName` if the path can't be that of a file.
+    /// - Throws: `noName` if the path can't name a file.
     package init(_ path: String) throws(Failure) {
         guard !path.isEmpty, !path.utf8.contains(0), path.utf8.last != UInt8(ascii: "/") else {
             throw Failure(.noName, "'\(path)' is not a path of a file")
@@ -28,7 +28,7 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
     /// - Throws: `notPrivate`; `oversized` if the file has more than `bytesMax` bytes; `missing`, `refused`.
     package func read(bytesMax: Int) throws(Failure) -> [UInt8]? {
         try checkFolder()
-        // With O_NONBLOCK, another user's pipe under this name can't block the call.
+        // With O_NONBLOCK, a pipe that another user created here can't block the call.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT, folderExists { return nil }
@@ -49,7 +49,7 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
     }
 
     /// Creates the file if it doesn't exist.
-    /// - Returns: false if it exists, perhaps because another process has just created it. That file stays.
+    /// - Returns: false if it exists, perhaps created just now by another process. That file stays.
     /// - Throws: `notPrivate`, `missing`, `refused`.
     package func create(_ bytes: [UInt8]) throws(Failure) -> Bool {
         let draft = try write(bytes)
@@ -59,7 +59,7 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
             return true
         }
         if errno == EEXIST { return false }
-        // Without hard links (some file systems; apps on Android), a lock excludes other callers of this method.
+        // Without hard links (some file systems, apps on Android), a lock excludes other callers of `create`.
         return try withLock { () throws(Failure) in
             if access(path, F_OK) == 0 { return false }
             guard rename(draft, path) == 0 else { throw failure("rename", errno) }
@@ -110,21 +110,21 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
 
 /// The reason why a private file can't be used.
 package enum PrivateFileProblem: Sendable {
-    /// The path can't be that of a file.
+    /// The path can't name a file.
     case noName
     /// Other users can read or change the file, or it isn't a regular file.
     case notPrivate
     case oversized
     /// The folder doesn't exist.
     case missing
-    /// The system refused; the error number has the reason.
+    /// The system refused the operation; the error number tells why.
     case refused
 }
 
-/// An error type of the module that uses the file.
+/// The error type of a module that uses private files.
 package protocol PrivateFileFailure: Error {
     /// - Parameters:
-    ///   - message: Text that says what to do next.
+    ///   - message: Text that says what happened and what to do.
     ///   - errorNumber: The system's error number, or 0.
     init(_ problem: PrivateFileProblem, _ message: String, errorNumber: Int32)
 }
@@ -134,7 +134,7 @@ extension PrivateFileFailure {
 }
 
 extension PrivateFile {
-    /// Writes and syncs a file with another name next to this one, and returns its path.
+    /// Writes and syncs a draft next to this file, and returns its path.
     private func write(_ bytes: [UInt8]) throws(Failure) -> String {
         try checkFolder()
         let draft = path + ".new-" + String(UInt64.random(in: 0 ... .max), radix: 36)
@@ -181,7 +181,7 @@ extension PrivateFile {
         throw Failure(.notPrivate, problem)
     }
 
-    /// Syncs the folder, so that a rename survives a power loss. Not every system guarantees that. The file is complete anyway.
+    /// Syncs the folder, so that a rename survives a power loss on most systems. The file is complete in any case.
     private func syncFolder() {
         let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }

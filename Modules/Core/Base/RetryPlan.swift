@@ -1,9 +1,9 @@
 /// A plan for retries with exponential backoff: the time of the next attempt, and the wait after it.
 ///
-/// A value type; the caller passes the time. Each planned attempt lengthens the wait, unless it is cancelled.
+/// Has no clock: the caller passes the time. Each planned attempt lengthens the next wait, unless it is cancelled.
 package struct RetryPlan: Hashable, Sendable {
     private var backoff: Backoff
-    /// The backoff before the current plan.
+    /// The backoff before the current plan, which `cancel` restores.
     private var earlier: Backoff
     /// Time of the next attempt; nil if none is planned.
     package private(set) var dueAt: Duration?
@@ -32,7 +32,7 @@ package struct RetryPlan: Hashable, Sendable {
         return true
     }
 
-    /// Resets the wait to the shortest, also for a planned attempt. Call it when the peer, link or network is back.
+    /// Resets the wait to the shortest, also that of a planned attempt. Call it when the peer, link or network is back.
     /// - Returns: The new time of the planned attempt; nil if there is none or it doesn't become earlier.
     @discardableResult
     package mutating func bringForward(at now: Duration) -> Duration? {
@@ -43,7 +43,7 @@ package struct RetryPlan: Hashable, Sendable {
         return self.dueAt
     }
 
-    /// Replaces the plan by a first attempt at that time.
+    /// Replaces the plan with a first attempt at that time.
     package mutating func restart(dueAt: Duration) {
         reset()
         _ = backoff.next()

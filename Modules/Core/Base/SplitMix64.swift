@@ -1,8 +1,8 @@
 /// A small random number generator whose complete state is its seed, so that a run can be replayed from one number.
 ///
 /// Not for secrets. Source: Steele, Lea, Flood: *Fast Splittable Pseudorandom Number Generators* (2014), with the
-/// constants of Vigna's public-domain splitmix64.c. Seeds are recorded, so the numbers of a seed must never change. The
-/// standard library's algorithms may change between versions, so the derived values are computed here.
+/// constants of Vigna's public-domain splitmix64.c. Seeds are recorded, so a seed's numbers must never change. Derived
+/// values are computed here, because the standard library's algorithms may change.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     @usableFromInline var state: UInt64
 
@@ -24,6 +24,6 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         most == .max ? next() : next().multipliedFullWidth(by: most + 1).high
     }
 
-    /// Returns true at that rate. Always uses one number, so that another rate doesn't change later ones.
+    /// Returns true with that probability. Always uses one number, so that another rate doesn't change later results.
     @inlinable package mutating func happens(rate: Double) -> Bool { fraction() < rate }
 }

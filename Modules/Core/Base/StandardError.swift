@@ -10,7 +10,7 @@
 
 /// Prints lines for the developer of a debug build.
 package enum StandardError {
-    /// Prints `SessionMesh: ` and one line. Escapes unprintable text, because peers may have sent parts of it.
+    /// Prints one line after `SessionMesh: `. Escapes unprintable text, because peers may have sent parts of it.
     package static func print(_ line: String) {
         let bytes = Array("SessionMesh: \(line.printable())\n".utf8)
         _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress!, $0.count) }

@@ -1,6 +1,6 @@
 /// A token bucket for rate limits. It holds up to `atOnce` tokens and gains `perSecond` tokens each second.
 ///
-/// Has no clock: the caller passes the time of any monotonic clock.
+/// Has no clock: the caller passes times of a monotonic clock.
 package struct TokenBucket: Sendable {
     private let perSecond: Double
     private let capacity: Double
@@ -23,8 +23,8 @@ package struct TokenBucket: Sendable {
         return Int(tokens)
     }
 
-    /// Takes `count` tokens, or none if there are fewer.
-    /// - Returns: false if there are fewer.
+    /// Takes `count` tokens.
+    /// - Returns: false, without taking any, if there are fewer.
     @discardableResult
     package mutating func take(_ now: Duration, count: Int = 1) -> Bool {
         guard available(now) >= count else { return false }

@@ -1,9 +1,9 @@
 // Terms of topics:
-// - A kept element must not be lost. Kept elements are numbered from 0; an element's number is its position.
-// - A subscriber is done with a kept element once it has asked for the next one.
+// - A kept element must not be lost. Its position is its number among the kept elements, from 0.
+// - A subscriber has processed a kept element once it has asked for the next one.
 // - The available space is that of the fullest buffer. Publishers of kept elements check it before they publish.
 // - An abandoned subscriber is a full one for which publishers no longer wait, until it takes an element.
-// Docs/Internals/Glossary.md defines the terms.
+// Docs/Internals/Glossary.md has the other terms.
 
 /// A multicast of typed elements to independent subscribers with bounded buffers.
 ///
@@ -11,7 +11,7 @@
 /// reports the count to `onDrop`.
 ///
 /// Waking a subscriber is the main cost. `publish(contentsOf:)` wakes each subscriber once for all elements, and
-/// `subscribeBatches()` returns all elements that have gathered at once.
+/// `subscribeBatches()` returns all waiting elements together.
 ///
 /// Safe to use from any thread. `publish` is O(subscribers). Without subscribers it only checks a counter.
 public final class Topic<Element: Sendable>: Sendable {
@@ -19,14 +19,14 @@ public final class Topic<Element: Sendable>: Sendable {
     public enum OverflowPolicy: Sendable {
         /// Drops the oldest waiting element. Use it if the newest values matter.
         case dropOldest
-        /// Drops the new element. Use it if waiting elements must stay in order without a gap.
+        /// Drops the new element. Use it if the waiting elements must have no gap.
         case dropNewest
     }
 
     private struct State {
         var subscriptions: [TopicSubscription<Element>] = []
         var latest: Element?
-        /// Kept elements that no current subscriber wants.
+        /// Kept elements that no present subscriber wants.
         var kept: BatchBuffer<Element>
         /// Number of kept elements so far.
         var keptCount: UInt64 = 0
@@ -51,13 +51,13 @@ public final class Topic<Element: Sendable>: Sendable {
     public let replaysLatest: Bool
     /// Maximum number of kept elements that wait for a subscriber that wants them.
     package let keptLimit: Int
-    /// Number of waiting bytes at which a buffer is full, even with fewer elements. Also applies to kept elements that wait
-    /// for a first subscriber. The last element that fits may exceed it.
+    /// Number of waiting bytes at which a buffer is full, even with few elements; the last one may exceed it. Also
+    /// applies to kept elements that wait for a subscriber.
     package let bytesMax: Int
 
     private let weigh: (@Sendable (Element) -> Int)?
     private let onDrop: (@Sendable (UInt64) -> Void)?
-    /// Locked while elements enter the subscribers' buffers, so that all see one order. Subscribers are woken after that.
+    /// Held while elements enter the subscribers' buffers, so that all see one order. Released before they are woken.
     private let state: Locked<State>
     /// Number of subscribers, which `publish` reads without the lock.
     @usableFromInline let audience = TopicAudience()
@@ -74,7 +74,7 @@ public final class Topic<Element: Sendable>: Sendable {
             bufferLimit: bufferLimit, overflow: overflow, replaysLatest: replaysLatest, keptLimit: 0, onDrop: onDrop)
     }
 
-    /// - Parameter weigh: Returns the bytes of an element; nil if bytes don't matter.
+    /// - Parameter weigh: Returns an element's size in bytes; nil if sizes don't matter.
     package init(
         bufferLimit: Int, overflow: OverflowPolicy, replaysLatest: Bool, keptLimit: Int, bytesMax: Int = .max,
         weigh: (@Sendable (Element) -> Int)? = nil, onDrop: (@Sendable (UInt64) -> Void)?
@@ -120,7 +120,7 @@ public final class Topic<Element: Sendable>: Sendable {
 
     /// Returns a new stream of elements. It ends when the topic finishes; leaving the loop unsubscribes.
     ///
-    /// Elements published after this call returns are in the stream, however late the first `next` comes.
+    /// The stream includes all elements published after this call returns, even before the first `next`.
     public func subscribe() -> AsyncStream<Element> { subscribe(startingWith: []) }
 
     /// Returns a stream that starts with elements that the caller has stored for late subscribers.
@@ -129,20 +129,20 @@ public final class Topic<Element: Sendable>: Sendable {
         return AsyncStream(unfolding: { await reader.next(isolation: nil) }, onCancel: { reader.cancel() })
     }
 
-    /// Returns a stream for a subscriber on the main actor, which is woken without a detour over another thread.
+    /// Returns a stream for a subscriber on the main actor, which is woken there without a hop over another thread.
     package func subscribeOnMainActor(startingWith kept: [Element] = []) -> AsyncStream<Element> {
         let reader = makeReader(startingWith: kept)
         return AsyncStream(
             unfolding: { @MainActor in await reader.next(isolation: MainActor.shared) }, onCancel: { reader.cancel() })
     }
 
-    /// Subscribes to the topic in batches: each holds all elements that have gathered, 1 to 256.
+    /// Returns a new stream of batches. Each has the waiting elements, 1 to 256.
     public func subscribeBatches() -> AsyncStream<[Element]> {
         let reader = makeReader(startingWith: [])
         return AsyncStream(unfolding: { await reader.nextBatch(isolation: nil) }, onCancel: { reader.cancel() })
     }
 
-    /// Subscribes in batches. The subscriber is woken where it waits; see `TopicBatches`.
+    /// Subscribes in batches. The subscriber is woken on its own actor; see `TopicBatches`.
     /// - Parameter isWanted: Selects elements. The others take space in the buffer, but the subscriber doesn't get them.
     package func batches(where isWanted: (@Sendable (Element) -> Bool)?) -> TopicBatches<Element> {
         TopicBatches(makeReader(startingWith: [], where: isWanted))
@@ -152,7 +152,7 @@ public final class Topic<Element: Sendable>: Sendable {
     public func finish() {
         let ended = state.withLock { state in
             state.isFinished = true
-            // Unread elements must not count as done just because no subscriber is left.
+            // Unread elements must not count as processed just because no subscriber is left.
             state.keptCount = state.processedKeptCount
             state.latest = nil
             state.kept = BatchBuffer(weigh: weigh)
@@ -173,7 +173,7 @@ public final class Topic<Element: Sendable>: Sendable {
 
 // MARK: - Handing over
 
-/// The rest of a publication, after its elements are in the buffers. It must run without a lock, because it wakes tasks.
+/// The work left after a publication's elements are in the buffers. It wakes tasks, so it must run without a lock.
 package struct TopicHandover {
     fileprivate var waiters: [CheckedContinuation<Void, Never>] = []
     fileprivate var reports: [(onDrop: @Sendable (UInt64) -> Void, droppedCount: UInt64)] = []
@@ -203,9 +203,9 @@ extension Topic {
     }
 
     /// Puts elements into the subscribers' buffers. The caller completes the handover after it has released its locks.
-    /// - Parameter isKept: True if the elements must not be lost. One that no subscriber wants waits for the first that does.
-    ///   So does one that the only interested subscriber left unread. At most `keptLimit` wait. With subscribers, the oldest
-    ///   are dropped for newer ones, and after `keptLimit` later kept elements. Without, elements that don't fit are dropped.
+    /// - Parameter isKept: True if the elements must not be lost. One that no subscriber wants, or that the last
+    ///   interested one left unread, waits for the next. At most `keptLimit` wait. With subscribers, the oldest are
+    ///   dropped for newer ones, and after `keptLimit` later kept elements. Without, new ones that don't fit are.
     package func enqueue(contentsOf elements: [Element], isKept: Bool) -> TopicHandover {
         handOver(latest: elements.last) { state, result in
             let position = isKept ? state.keptCount : nil
@@ -273,8 +273,8 @@ package struct BufferSpace: Hashable, Sendable {
 }
 
 extension Topic {
-    /// The elements that can be published now without a drop: the space of the fullest subscriber that isn't abandoned, or
-    /// none if all are. Without subscribers, the space for kept elements.
+    /// The space for elements that can be published now without a drop: that of the fullest subscriber that isn't
+    /// abandoned, or none if all are. Without subscribers, that for kept elements.
     package var availableSpace: BufferSpace {
         state.withLock { state in
             guard !state.subscriptions.isEmpty else {
@@ -291,13 +291,13 @@ extension Topic {
     /// Number of elements that can be published now without a drop.
     package var availableCount: Int { availableSpace.count }
 
-    /// Number of kept elements with which every subscriber is done: it has asked for the next one.
+    /// Number of kept elements that every subscriber has processed: it has asked for the next one.
     package var processedKeptCount: UInt64 {
         state.withLock { $0.processedKeptCount }
     }
 
-    /// Calls `body` once no subscriber's buffer is more than half full: at once, or on the thread of the subscriber that frees
-    /// the space. Isn't called because a full subscriber unsubscribes. A later call replaces an earlier one.
+    /// Calls `body` once no subscriber's buffer is more than half full: now, or on the thread of the subscriber that
+    /// frees space. A full subscriber that unsubscribes doesn't trigger it. A later `body` replaces an earlier one.
     package func onHalfFree(_ body: @escaping @Sendable () -> Void) {
         let isFree = state.withLock { state in
             if isHalfFree(state) { return true }
@@ -323,7 +323,7 @@ extension Topic {
             let (count, bytes) = (state.kept.count, state.kept.bytes)
             return count <= keptLimit / 2 && bytes <= bytesMax / 2
         }
-        // No short circuit: every fuller subscriber must be asked.
+        // No short circuit: every subscriber that is too full must get the request.
         return state.subscriptions.reduce(true) { isFree, subscription in
             !subscription.requestHalfFreeNotice() && isFree
         }
@@ -378,14 +378,14 @@ extension Topic {
     }
 }
 
-/// Batches of elements for one subscriber. A stream that unfolds would wake a thread of the pool, which then wakes the
-/// subscriber. Here the subscriber is woken on its own actor.
+/// Batches of elements for one subscriber. With an `AsyncStream`, a thread of the pool would be woken first. Here the
+/// subscriber is woken on its own actor.
 package struct TopicBatches<Element: Sendable>: Sendable {
     private let reader: TopicReader<Element>
 
     fileprivate init(_ reader: TopicReader<Element>) { self.reader = reader }
 
-    /// Waits for elements and returns all that have gathered: 1 to 256. Returns nil after the last ones, once the topic has
+    /// Waits for elements and returns the waiting ones, 1 to 256. Returns nil after the last ones, once the topic has
     /// finished or the waiting task was cancelled.
     package func next(isolation: isolated (any Actor)? = #isolation) async -> [Element]? {
         await withTaskCancellationHandler {
@@ -396,7 +396,7 @@ package struct TopicBatches<Element: Sendable>: Sendable {
     }
 }
 
-/// A subscriber's stream owns this object, which unsubscribes when it is deallocated.
+/// The object that a subscriber's stream owns. Unsubscribes when it is deallocated.
 private final class TopicReader<Element: Sendable>: Sendable {
     private let subscription: TopicSubscription<Element>
     private let unsubscribe: @Sendable () -> Void

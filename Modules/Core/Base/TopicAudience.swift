@@ -4,9 +4,9 @@
 
 /// Number of a topic's subscribers. Written with the topic's lock held, and read by `publish` without it.
 ///
-/// A thread that knows that `subscribe` has returned sees the subscriber here, because the count is written before.
+/// A thread that knows that `subscribe` has returned sees the subscriber here: the count is written before.
 ///
-/// Atomics need newer Apple systems than this package supports. On those an uncontended unfair lock replaces them.
+/// Atomics need newer Apple systems than this package supports, so an uncontended unfair lock replaces them there.
 @usableFromInline
 final class TopicAudience: Sendable {
     #if canImport(Darwin)

@@ -1,18 +1,18 @@
 /// A subscription to a topic: a bounded buffer, and the tasks that wait for its next element.
 ///
-/// Never resumes a waiter while a lock is held. Resuming takes the task's lock, and cancelling a task calls this class with
-/// that lock held. So `append` returns the waiters, and the publisher resumes them after it has released its own locks.
+/// Never resumes a waiter with a lock held: resuming takes the task's lock, and cancelling a task calls this class
+/// under it. So `append` returns the waiters, and the publisher resumes them after it has released its own locks.
 final class TopicSubscription<Element: Sendable>: Sendable {
     typealias Waiter = CheckedContinuation<Void, Never>
 
     private struct State: Sendable {
         var buffer: BatchBuffer<Element>
         var waiters: [Waiter] = []
-        /// True if no more elements come.
+        /// True if no more elements will come.
         var hasEnded = false
-        /// True if publishers don't wait for this subscriber, until it takes an element.
+        /// True if publishers don't wait for this subscriber. False again once it takes an element.
         var isAbandoned = false
-        /// Position of the first kept element that the subscriber took last. It counts as done once the subscriber asks for more.
+        /// Position of the first kept element that it took last. Those count as processed once it asks for more.
         var unconfirmedPosition: UInt64?
         /// True if `onHalfFree` must be called when half of the buffer is free.
         var notifiesWhenHalfFree = false
@@ -24,7 +24,7 @@ final class TopicSubscription<Element: Sendable>: Sendable {
         }
     }
 
-    /// The effects of appending elements.
+    /// The number of dropped elements, and the waiters to resume.
     struct AppendResult {
         var droppedCount = 0
         var waiters: [Waiter] = []
@@ -90,7 +90,7 @@ extension TopicSubscription {
         }
     }
 
-    /// - Returns: The number of dropped elements. The newest stays, whatever its size.
+    /// - Returns: The number of dropped elements. The newest stays, even if it alone is too large.
     private func dropOldest(_ state: inout State) -> Int {
         var count = max(0, state.buffer.count - limit)
         state.buffer.removeFirst(count)
@@ -110,8 +110,8 @@ extension TopicSubscription {
         }
     }
 
-    /// Position of the oldest kept element with which the subscriber isn't done; nil if there is none, or if the subscriber
-    /// is abandoned.
+    /// Position of the oldest kept element that the subscriber hasn't processed; nil if there is none, or if the
+    /// subscriber is abandoned.
     var oldestPosition: UInt64? {
         state.withLock { $0.isAbandoned ? nil : $0.unconfirmedPosition ?? $0.buffer.oldestPosition }
     }
@@ -129,7 +129,7 @@ extension TopicSubscription {
         state.buffer.count <= limit / 2 && state.buffer.bytes <= bytesMax / 2
     }
 
-    /// Stops publishers from waiting for this subscriber, until it takes an element again.
+    /// Lets publishers ignore this subscriber until it takes an element again.
     func abandon() {
         state.withLock { $0.isAbandoned = true }
     }
@@ -156,12 +156,12 @@ extension TopicSubscription {
         case empty
     }
 
-    /// Waits for the oldest wanted element and returns it; nil if there will be none.
+    /// Waits for the oldest wanted element and returns it; nil after the last one.
     func next(isolation: isolated (any Actor)?) async -> Element? {
         await next({ $0.popFirst() }, select: { wants($0) ? $0 : nil }, isolation: isolation)
     }
 
-    /// Waits for wanted elements and returns the oldest ones; nil if there will be none.
+    /// Waits for wanted elements and returns the oldest ones; nil after the last ones.
     func nextBatch(isolation: isolated (any Actor)?) async -> [Element]? {
         await next({ $0.popBatch() }, select: wantedElements, isolation: isolation)
     }

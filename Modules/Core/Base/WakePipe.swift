@@ -33,7 +33,7 @@ package final class WakePipe: Sendable {
         close(output)
     }
 
-    /// Ends the current or the next wait. All waits end until `clear` is called.
+    /// Ends the current wait. Later waits end at once until `clear` is called.
     package func signal() {
         var byte: UInt8 = 1
         _ = write(output, &byte, 1)
@@ -45,7 +45,7 @@ package final class WakePipe: Sendable {
         while read(input, &bytes, 8) > 0 {}
     }
 
-    /// Waits until the descriptor is ready for `event`. A negative descriptor never is. If a signal came too, reports that.
+    /// Waits until the descriptor is ready for `event`; a negative one never is. A signal takes precedence.
     /// - Parameter timeoutMilliseconds: nil waits forever.
     package func wait(
         for descriptor: Int32 = -1, _ event: Int32 = 0, timeoutMilliseconds: Int32? = nil
@@ -59,7 +59,7 @@ package final class WakePipe: Sendable {
                 bytes.withMemoryRebound(to: pollfd.self) { poll($0.baseAddress, 2, timeoutMilliseconds ?? -1) }
             }
             if count < 0 {
-                // Restarts the full timeout, which callers tolerate.
+                // The full timeout starts again, which callers tolerate.
                 guard errno == EINTR || errno == EAGAIN else { return .failed(errno) }
                 continue
             }

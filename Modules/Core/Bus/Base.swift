@@ -1,2 +1,2 @@
-// Topics and payload limits were in this module. For one more version, apps that import it for them still compile.
+// Topics and payload limits were in this module. For one more version, apps that import it for these still compile.
 @_exported public import MeshBase

@@ -9,7 +9,7 @@ public struct ExtensionPoint<Value: Sendable>: Sendable {
     public init(_ id: String) { self.id = id }
 }
 
-/// A contributed value and its plugin.
+/// A contributed value and the plugin that contributed it.
 public struct Contribution<Value: Sendable>: Sendable {
     /// The plugin that contributed it.
     public let plugin: PluginID

@@ -6,9 +6,9 @@ public struct ModulePlugin: Plugin {
     public init(_ descriptor: PluginDescriptor) { self.descriptor = descriptor }
 }
 
-// The modules of this package that contribute nothing. They needn't be listed: a bus adds those that its plugins require.
+// Modules of this package that contribute nothing. You needn't list them: a bus adds those that its plugins require.
 extension ModulePlugin {
-    /// Descriptions of all modules of this package that contribute nothing. Some need a trait (Package.swift).
+    /// The modules of this package that contribute nothing. Some are built only with a trait (Package.swift).
     public static let all: [ModulePlugin] = [
         row(
             "core.base", .core, "MeshBase",

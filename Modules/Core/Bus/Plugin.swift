@@ -32,9 +32,9 @@ public enum PluginBuilder {
     public static func buildBlock(_ parts: [any Plugin]...) -> [any Plugin] { parts.flatMap { $0 } }
     /// Supports `if` without `else`. Adds no plugin if the condition is false.
     public static func buildOptional(_ part: [any Plugin]?) -> [any Plugin] { part ?? [] }
-    /// Supports `if` with `else`, if the condition is true.
+    /// Supports `if` with `else`: the plugins of the first branch.
     public static func buildEither(first part: [any Plugin]) -> [any Plugin] { part }
-    /// Supports `if` with `else`, if the condition is false.
+    /// Supports `if` with `else`: the plugins of the second branch.
     public static func buildEither(second part: [any Plugin]) -> [any Plugin] { part }
     /// Supports `for` over anything that yields plugins.
     public static func buildArray(_ parts: [[any Plugin]]) -> [any Plugin] { parts.flatMap { $0 } }

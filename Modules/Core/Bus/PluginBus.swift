@@ -8,8 +8,8 @@
 /// let codecs = bus.contributions(to: .codecs)
 /// ```
 ///
-/// A bus is immutable, and there is no global one: registration is the list at the entry point. Required modules that
-/// contribute nothing (``ModulePlugin``) are added to it.
+/// A bus is immutable, and there is no global one: you register plugins by listing them. The bus adds required modules
+/// that contribute nothing (``ModulePlugin``).
 public struct PluginBus: Sendable {
     /// All plugins, each after those that it requires.
     public let plugins: [any Plugin]
@@ -24,8 +24,8 @@ public struct PluginBus: Sendable {
 
     /// Creates a bus, and lets each plugin contribute after the plugins that it requires.
     ///
-    /// - Throws: `PluginError` for a duplicate id, a limit that another plugin states otherwise, a missing or circular
-    ///   requirement, or a failed contribution.
+    /// - Throws: `PluginError` for a duplicate ID, a limit that another plugin states differently, a missing or
+    ///   circular requirement, or a failed contribution.
     public init(plugins: [any Plugin]) throws(PluginError) {
         let ordered = try orderedByRequirement(plugins)
         try checkLimitsAreConsistent(in: ordered.map(\.descriptor))

@@ -40,7 +40,7 @@ public struct PluginKind: Hashable, Sendable, Codable, RawRepresentable, Express
     public static let example: PluginKind = "example"
 }
 
-/// A plugin's description of itself, readable before any of its code runs.
+/// A plugin's description of itself. It can be read before any contribution is made.
 public struct PluginDescriptor: Hashable, Sendable, Codable {
     /// The plugin's name, unique on a bus.
     public let id: PluginID
@@ -54,7 +54,7 @@ public struct PluginDescriptor: Hashable, Sendable, Codable {
     public let summary: String
     /// The plugins that must be registered too. A bus lists them before this one.
     public let requires: [PluginID]
-    /// Short words by which callers may choose, such as `realtime`. Empty if the plugin has none.
+    /// Short words by which callers may choose a plugin, such as `realtime`. Empty if it has none.
     public let capabilities: [String]
     /// The payload limits under which this plugin works.
     public let limits: [PayloadLimit]

@@ -1,6 +1,6 @@
 public import MeshBase
 
-/// The reason why a bus couldn't be created, and the plugin at fault.
+/// An error that says why a bus couldn't be created, and names the plugin at fault.
 public struct PluginError: CodedError {
     /// The category of the failure. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {

@@ -1,5 +1,5 @@
 /// Sorts plugins topologically: each comes after those that it requires, otherwise in the listed order. Adds required
-/// modules that contribute nothing (`ModulePlugin`), which needn't be listed.
+/// modules that contribute nothing and aren't listed (`ModulePlugin`).
 ///
 /// Depth-first search; O(plugins + requirements).
 /// - Throws: `PluginError` with `duplicateID`, `missingRequirement` or `circularRequirement`.
@@ -38,7 +38,7 @@ func orderedByRequirement(_ plugins: [any Plugin]) throws(PluginError) -> [any P
     return ordered
 }
 
-/// Checks that no two limits have the same ID. Plugins may share a limit.
+/// Checks that limits with the same ID are equal. Plugins may share a limit.
 /// - Throws: `PluginError` with `conflictingLimit`.
 func checkLimitsAreConsistent(in descriptors: [PluginDescriptor]) throws(PluginError) {
     var known: [String: (limit: PayloadLimit, plugin: PluginID)] = [:]

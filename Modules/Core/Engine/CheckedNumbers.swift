@@ -144,7 +144,7 @@ extension SessionEngineHead {
         guard settledCount >= 0 else { throw SessionSyncError.outOfRange(field: "settledCount") }
     }
 
-    /// A copy with lower bounds for a revision and acknowledgements that an earlier version may have believed a peer.
+    /// A copy with capped revision and acknowledgements: an earlier version may have accepted too large ones.
     var clamped: Self {
         var head = self
         head.snapshotRevision = min(snapshotRevision, SequenceBounds.hearsay)
@@ -174,7 +174,7 @@ private func check(_ number: UInt64, _ field: String) throws {
 
 private func check(_ first: UInt64, _ second: UInt64, _ field: String) throws { try check(max(first, second), field) }
 
-/// Checks that a list is no longer than one of all sources may be.
+/// Checks that a list has no more entries than there can be sources.
 private func check(_ count: Int, _ field: String) throws {
     guard count <= SourceTable.countMax else { throw SessionSyncError.outOfRange(field: field) }
 }

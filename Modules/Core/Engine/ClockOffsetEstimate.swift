@@ -2,12 +2,12 @@ package import MeshFoundation
 
 /// The time by which a peer's clock is ahead of the local one, estimated from round trips of control messages.
 ///
-/// A message can't arrive before it was sent, so each round trip gives bounds that hold for any delays. The estimate is
-/// the middle of the interval that the last 8 round trips leave, and half its length is the stated error. Both clocks
-/// drift, so a bound widens by 100 parts per million of its age.
+/// A message can't arrive before it was sent, so each round trip gives bounds that hold for any delays. The bounds of
+/// the last 8 round trips leave an interval: its middle is the estimate, and half its length the stated error. Both
+/// clocks drift, so a bound widens by 100 parts per million of its age.
 ///
 /// A round trip whose bounds contradict the kept ones proves that one of the clocks was set: the kept ones are
-/// discarded. If it began before the last kept one ended, it may be late, from before the clock was set, and proves
+/// discarded. A round trip that began before the last kept one ended may be from before the clock was set, and proves
 /// nothing. A clock that was set by less than the interval's length is followed within 8 round trips.
 ///
 /// Source: Mills, *Internet Time Synchronization: the Network Time Protocol* (1991); Cristian, *Probabilistic Clock
@@ -17,16 +17,16 @@ public struct ClockOffsetEstimate: Hashable, Sendable {
     package let offsetSeconds: TimeInterval
     /// Maximum error of the offset in seconds, unless a clock was set since the last round trip.
     package let errorSeconds: TimeInterval
-    /// The moment of the peer's clock from which it is known to run steadily: the first round trip, or the first after
-    /// it was set. An earlier moment may be from before the clock was set.
+    /// The time since which the peer's clock is known to run steadily, by that clock: the first round trip, or the
+    /// first after it was set. An earlier moment may be from before the clock was set.
     package let steadySince: Date
 
     /// The moment on the local clock at which the peer's clock showed `moment`.
     package func local(_ moment: Date) -> Date { moment.addingTimeInterval(-offsetSeconds) }
 }
 
-/// The time of a peer's last control by its clock, and of its arrival by the sender's clock. The peer needs both to
-/// complete a round trip.
+/// The time at which a peer sent its last control, by its clock, and the time of arrival, by the echo sender's clock.
+/// The peer needs both to complete a round trip.
 public struct ClockEcho: Hashable, Sendable, Codable {
     /// The peer that the echo is for.
     package var source: SessionSource
@@ -63,13 +63,13 @@ struct RoundTrips: Sendable {
     /// Tolerance in seconds, because sums of dates are rounded to fractions of a microsecond.
     private static let roundingSeconds = 1e-6
 
-    /// Adds a round trip. Each time is by the clock of its place.
-    /// - Returns: false if only another round trip can show which of two clocks the peer has now.
+    /// Adds a round trip. Each time is by the clock of the device that it names.
+    /// - Returns: false if a clock was set, perhaps after this round trip. Another one decides.
     @discardableResult
     mutating func add(
         sentHere: Date, receivedThere: Date, sentThere: Date, receivedHere: Date
     ) -> Bool {
-        // The upper bound is of the moment when the round trip began.
+        // The upper bound dates from the beginning of the round trip, and the clocks have drifted since.
         let drift = Self.driftMax * max(0, receivedHere.timeIntervalSince(sentHere))
         let new = Bounds(
             lower: sentThere.timeIntervalSince(receivedHere), upper: receivedThere.timeIntervalSince(sentHere) + drift,
@@ -80,7 +80,7 @@ struct RoundTrips: Sendable {
         if lower > upper + 2 * Self.roundingSeconds {
             if let last = bounds.last, sentHere < last.measuredAt { return false }
             bounds = []
-            // Later than every moment that the clock had shown before it was set.
+            // This is later than any time that the peer's clock can have shown before it was set.
             let shown = receivedHere.addingTimeInterval(kept?.upper ?? new.upper)
             steadySince = max(steadySince ?? sentThere, sentThere, shown)
         }
@@ -92,7 +92,7 @@ struct RoundTrips: Sendable {
         return true
     }
 
-    /// The interval that all kept bounds leave at that moment.
+    /// The interval that all kept bounds leave at that moment; nil if there are none.
     private func remaining(at moment: Date) -> (lower: TimeInterval, upper: TimeInterval)? {
         guard !bounds.isEmpty else { return nil }
         var (lower, upper) = (-TimeInterval.infinity, TimeInterval.infinity)

@@ -13,14 +13,14 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
         package var source: SessionSource
         /// The key of the value, such as `heart-rate`.
         package var key: String
-        /// The number of the sample among those of one source, over all its keys.
+        /// The sample's number, counted by its source across all keys.
         package var sequence: UInt64
         /// The time of writing, by the source's hybrid clock.
         package var stamp: HybridTimestamp
         /// The value to show.
         package var value: Value
 
-        /// Creates a sample as it arrived.
+        /// Creates a sample from its fields.
         package init(source: SessionSource, key: String, sequence: UInt64, stamp: HybridTimestamp, value: Value) {
             self.source = source
             self.key = key
@@ -73,8 +73,8 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
         return sample
     }
 
-    /// Takes a peer's sample. An older one than the known one changes nothing. The first sample of another incarnation
-    /// replaces all samples of the earlier one. The local clock doesn't follow peers' stamps.
+    /// Takes a peer's sample, unless a newer one for its key is known. The first sample of another incarnation replaces
+    /// all samples of the earlier one. The local clock doesn't follow peers' stamps.
     /// - Returns: true if the sample is now the peer's newest of its key.
     @discardableResult
     package mutating func receive(_ sample: Sample) -> Bool {
@@ -87,7 +87,7 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
         return true
     }
 
-    /// Continues under another name of the local peer, with all its samples.
+    /// Renames the local source, and its samples with it.
     package mutating func rename(_ source: SessionSource) {
         guard source != self.source else { return }
         newest[source.peerID] = newest.removeValue(forKey: self.source.peerID)?.mapValues { sample in

@@ -2,8 +2,8 @@ public import MeshIdentity
 
 /// Reduction of events: the policy, then the reducer, at the ordered place and equally on every replica.
 ///
-/// Reducer and policy see only metadata that is equal on every replica. Promise, acknowledgement and group belong to
-/// one delivery, so they aren't in it.
+/// Reducer and policy see only metadata that is equal on every replica: without promise, acknowledgement and group,
+/// which belong to one delivery.
 extension EventLog {
     /// Appends an event, even if the reducer rejects it.
     @inlinable
@@ -40,7 +40,7 @@ extension EventLog {
         markIfDue(entries.count)
     }
 
-    /// Inserts an entry at its place, and rolls back and reduces the later ones again.
+    /// Inserts an entry at its place, rolls back the later ones and reduces them again.
     /// - Returns: the entry's effect, and the number of later entries.
     @inlinable
     mutating func insert<Reducer, ConflictPolicy>(
@@ -163,7 +163,7 @@ extension EventLog {
     }
 }
 
-/// A log that is behind: events have got their places, and their effects are computed in slices, so that no call takes
+/// A log that is behind: it has events that aren't reduced yet. `catchUp` reduces them in slices, so that no call takes
 /// long. Meanwhile the earlier state is shown, with the user's later events on top.
 extension EventLog {
     @usableFromInline
@@ -171,7 +171,7 @@ extension EventLog {
         /// The number of entries that have been reduced; `current` is the state after these.
         @usableFromInline var reducedCount: Int
         @usableFromInline var shown: Prefix
-        /// The end of the entries that had been reduced before others came between them.
+        /// The index after the last entry that is in `shown`.
         @usableFromInline var knownCount: Int
 
         @inlinable
@@ -189,8 +189,8 @@ extension EventLog {
         }
     }
 
-    /// Creates a log of which nothing is reduced yet.
-    /// - Parameter state: the state to show until it is.
+    /// Creates a log whose entries aren't reduced yet.
+    /// - Parameter state: the state to show until they are.
     @usableFromInline
     init(
         base: ReducedState<State>, baseCount: UInt64, unreduced entries: [LogEntry<Event>], showing state: State
@@ -204,12 +204,12 @@ extension EventLog {
 
     /// Inserts entries at their places, and goes back to the last checkpoint before the first of them. Complexity:
     /// O(entries after the first).
-    /// - Parameter new: the entries in their order, none of which is in the log.
+    /// - Parameter new: the entries in their order. At least one, and none that is in the log.
     @inlinable
     mutating func merge(sorted new: [LogEntry<Event>], in sources: SourceTable) {
         let first = place(of: new[0], in: sources)
         var behind = behind ?? Behind(reducedCount: entries.count, shown: current, knownCount: entries.count)
-        // Few entries lie between the first and the last of them, and the rest moves as a block.
+        // Usually few entries lie between the first and the last new one. The rest of the log moves as a block.
         let last = max(first, place(of: new[new.count - 1], in: sources))
         var merged: [LogEntry<Event>] = []
         merged.reserveCapacity(last - first + new.count)
@@ -222,7 +222,7 @@ extension EventLog {
                 merged.append(new[next])
                 next += 1
             }
-            // Indices of entries move with them.
+            // The stored indices of these entries move too.
             if index == known { behind.knownCount += next }
             if index == shown { behind.shown.lastApplied += next }
             merged.append(entries[index])
@@ -238,9 +238,9 @@ extension EventLog {
         isBehind = true
     }
 
-    /// Reduces at most that many entries.
-    /// - Returns: the indices of entries that were reduced for the first time, and the number of earlier known entries
-    ///   after each.
+    /// Reduces at most `limit` entries.
+    /// - Returns: the indices of entries that were reduced for the first time, each with the number of later entries
+    ///   that were known before it.
     @inlinable
     mutating func catchUp<Reducer, ConflictPolicy>(
         atMost limit: Int, by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>,

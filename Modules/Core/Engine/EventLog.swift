@@ -9,12 +9,12 @@ public import MeshIdentity
 /// more to reach, but memory is bounded.
 @usableFromInline
 struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
-    /// The state after a number of entries, and what else follows from them: a `ReducedState` without metadata.
+    /// The state after the first entries, and what else follows from them: a `ReducedState` without metadata.
     @usableFromInline
     struct Prefix: Sendable {
         @usableFromInline var state: State
         @usableFromInline var recentEventIDs: [UUID]
-        /// The index of the last entry that had an effect; -1 if that is in the base.
+        /// The index of the last entry that had an effect; -1 if that event is in the base or there is none.
         @usableFromInline var lastApplied = -1
 
         @inlinable
@@ -46,14 +46,14 @@ struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable 
     /// The checkpoints, oldest first. The first is the base, with count 0.
     @usableFromInline var marks: [Mark]
     @usableFromInline var marksMax = Self.marksHighest
-    /// True if the number of checkpoints has changed so much that the size of one should be measured again.
+    /// True if the number of checkpoints has changed enough that the size of one should be measured again.
     @usableFromInline var isWeightDue = false
     /// The last event of the base that had an effect.
     @usableFromInline var lastAppliedInBase: SessionSyncMetadata?
     /// The number of events that the base includes.
     @usableFromInline var baseCount: UInt64
 
-    /// The state to show: after all entries, as far as it is known.
+    /// The state to show: after all entries, or an estimate while the log is behind.
     @inlinable var visible: Prefix { isBehind ? behind?.shown ?? current : current }
     /// The number of entries whose outcome is current.
     @inlinable var reducedCount: Int { isBehind ? behind?.reducedCount ?? 0 : entries.count }
@@ -96,7 +96,7 @@ extension EventLog {
         return low
     }
 
-    /// The index of the first wanted entry with that stamp. O(log n).
+    /// The index of the first entry with that stamp for which `isWanted` is true. O(log n).
     func place(of stamp: HybridTimestamp, where isWanted: (EntryHeader) -> Bool) -> Int? {
         withHeaders { header in
             var (low, high) = (0, entries.count)
@@ -120,13 +120,13 @@ extension EventLog {
         return left.sequence < right.sequence
     }
 
-    /// True if an entry of that stamp belongs at the end, for any source.
+    /// True if an entry with that stamp belongs at the end of the log, regardless of its source.
     @inlinable
     func endsBefore(_ stamp: HybridTimestamp) -> Bool {
         entries.isEmpty || entries[entries.count - 1].stamp.rawValue < stamp.rawValue
     }
 
-    /// True if the log has the entry under the same ID. O(log n).
+    /// True if the log has this entry: the same source, sequence, stamp and ID. O(log n).
     @inlinable
     func holds(_ entry: LogEntry<Event>, in sources: SourceTable) -> Bool {
         let place = place(of: entry, in: sources)
@@ -136,8 +136,8 @@ extension EventLog {
             && known.eventID == entry.eventID
     }
 
-    /// The entries of a slot with those sequences, as far as they are there. O(entries from the first of them on),
-    /// because a source's sequences rise in the log.
+    /// The entries of a slot with those sequences that the log has. O(entries from the first of them on), because a
+    /// source's sequences rise in the log.
     /// - Parameter sequences: ascending.
     func entries(of slot: Int, _ sequences: [UInt64]) -> [LogEntry<Event>] {
         guard let lowest = sequences.first, let start = firstPlace(of: slot, notBelow: lowest) else { return [] }
@@ -188,7 +188,7 @@ extension EventLog {
 extension EventLog {
     @inlinable
     mutating func markIfDue(_ count: Int) {
-        // Multiples of the interval in the entire order, because milestones of the confirmation chain lie there.
+        // Counts from the first event in the order, because the confirmation chain has its milestones there.
         guard (Int(truncatingIfNeeded: baseCount) &+ count) % Self.markInterval == 0,
             count > marks[marks.count - 1].count
         else { return }
@@ -219,7 +219,7 @@ extension EventLog {
         while marks[marks.count - 1].count > place { marks.removeLast() }
     }
 
-    /// The length of the longest prefix of at most `limit` entries that can become the base.
+    /// The length of the longest prefix that can become the base: at most `limit` entries, up to a checkpoint.
     @inlinable
     func foldable(upTo limit: Int) -> Int {
         marks.last { $0.count <= limit }?.count ?? 0

@@ -9,7 +9,7 @@ public import MeshIdentity
 ///    after a crash.
 /// 4. `alarms`: show or record them.
 public struct SessionDirectives<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
-    /// The changes to persist; nil if nothing changed that outlives the process.
+    /// The changes to persist; nil if nothing that is persisted has changed.
     public var persist: SessionPersistence?
     /// The newly confirmed events in their final order, each once. At most `SessionEngineOptions.confirmedMax`; more
     /// wait in the engine.
@@ -94,15 +94,15 @@ public enum SessionEventOutcome: UInt8, Hashable, Sendable, Codable {
     case applied
     /// The policy or the reducer rejected the event.
     case rejected
-    /// The event's explicit ID had an effect before.
+    /// An earlier event has the same explicit ID.
     case repeated
-    /// This version can't read the event. It is kept, without effect.
+    /// This version can't read the event, which stays in the log without effect.
     case unread
 }
 
-/// A message that the caller is to send.
+/// A message for the caller to send.
 public enum SessionOutgoing<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
-    /// A control to one peer; to every peer if nil.
+    /// A control to one peer, or to every peer if `to` is nil.
     case control(SessionSyncEnvelope<SessionControl>, to: String?)
     /// Own events that the peer lacks.
     case events([SessionSyncEnvelope<Event>], to: String)
@@ -128,7 +128,7 @@ public enum SessionAlarm: Hashable, Sendable {
     case codingLoss(type: String, field: String)
     /// An unsealed log was full, so its oldest events were folded and can't be reordered any more.
     case foldedUnconfirmed(count: Int)
-    /// An event was refused because no clock shows its stamp.
+    /// An event was refused because its stamp is out of range.
     case unusableStamp(SourceSequence)
     /// A message was refused because a number or a moment in it is out of range. Raised by the session, once for each
     /// peer; the engine throws `SessionSyncError.outOfRange`.
@@ -140,19 +140,19 @@ public enum SessionAlarm: Hashable, Sendable {
     /// the order of a set. Use the context instead: `uuid()`, `randomNumberGenerator` and the event's moment,
     /// `metadata.causalTimestamp`.
     case nondeterministicReducer(eventSequence: SourceSequence)
-    /// A peer that is neither a member nor follows one wants to join. No member has invited it, or the group has 16 members.
+    /// A peer wants to join, but no member has invited it and it is no member's successor, or the group has 16 members.
     case notAdmitted(SessionSource)
-    /// The others continue without this member. `forked` of the local source follows; it joins again as another incarnation.
+    /// The others continue without this member. `forked` for the local source follows; see `reincarnated(as:)`.
     case fenced(view: UInt64)
     /// These members' versions know no views. Until they are updated, no device joins and none is removed.
     case cannotChangeView([SessionSource])
 }
 
-/// The result of receiving an envelope. An associated state is the state afterwards.
+/// The result of receiving an envelope. An associated state is the one after the call.
 public enum SessionSyncReceiveResult<State: Sendable>: Sendable {
     /// The event, and others that had waited for it, are in place.
     case applied(State)
-    /// The event was held already, or its explicit ID had an effect before. The state is unchanged.
+    /// The event was held already, or an earlier event has its explicit ID. The state is unchanged.
     case duplicate(State)
     /// The event has no effect: the policy or the reducer rejected it, this version can't read it, or the engine refused it.
     case ignored(State)
@@ -164,7 +164,7 @@ extension SessionSyncReceiveResult: Equatable where State: Equatable {}
 
 /// The result of receiving a snapshot.
 public enum SessionSyncSnapshotResult<State: Sendable>: Sendable {
-    /// The snapshot was news, and the state includes it.
+    /// The snapshot was new, and the state includes it.
     case applied(State)
     /// The snapshot has nothing new. Nothing changed.
     case staleIgnored(state: State, currentRevision: UInt64)
@@ -178,7 +178,7 @@ public struct SessionSyncStore<State: Codable & Sendable>: Sendable {
     public let state: State
     /// The sequence of the next local event; 1 before the first.
     public let nextLocalSequence: UInt64
-    /// The event that comes last in the order of those that had an effect.
+    /// The metadata of the last event in the order that had an effect.
     public let lastAppliedMetadata: SessionSyncMetadata?
     /// The highest snapshot revision sent or applied.
     public let snapshotRevision: UInt64
@@ -197,6 +197,6 @@ public struct SessionSyncStore<State: Codable & Sendable>: Sendable {
         lastSequenceByPeerID = vector
     }
 
-    /// Maximum number of sources in one session, counting peers and their earlier incarnations, without the local one.
+    /// Maximum number of sources in one session, with earlier incarnations of peers but without the local source.
     static var sourcesMax: Int { 1024 }
 }

@@ -73,12 +73,12 @@ extension SessionRecord.Content: Encodable where Event: Encodable {}
 
 /// One store of one peer, which writes a dense sequence of events.
 ///
-/// Sources are ordered by the bytes of the peer's ID, then by incarnation. That breaks ties between stamps equally on
-/// every system. The number of an incarnation doesn't tell its age: the newer incarnation is the one that joined later.
+/// Sources are ordered by the bytes of the peer's ID, then by incarnation. That decides between equal stamps on every
+/// device. The number of an incarnation doesn't tell its age: the newer one is the one that joined later.
 public struct SessionSource: Hashable, Sendable, Codable {
     /// The `SessionPeer.id` of the peer that issues the events.
     public let peerID: String
-    /// 32 random bits generated with the store; 0 if the author states none.
+    /// The 32 random bits generated with the store; 0 if the author states none.
     public let incarnation: UInt32
 
     /// Creates the source of a peer's incarnation. Incarnation 0 stands for an author that states none.
@@ -99,7 +99,7 @@ extension SessionSource: CustomStringConvertible {
     public var description: String { "\(peerID)/\(incarnation)" }
 }
 
-/// A source and one number for it: the last sequence held, acknowledged, folded or final.
+/// A source and a sequence of it, such as the last one that is held, acknowledged, folded or final.
 public struct SourceSequence: Hashable, Sendable, Codable {
     /// The source that issued the event.
     public var source: SessionSource
@@ -113,13 +113,13 @@ public struct SourceSequence: Hashable, Sendable, Codable {
     }
 }
 
-/// A stretch of one source's events, both ends included.
+/// A range of one source's events, with both ends included.
 public struct SessionRange: Hashable, Sendable, Codable {
     /// The source that issued the events.
     public var source: SessionSource
-    /// The first sequence of the stretch.
+    /// The first sequence of the range.
     public var first: UInt64
-    /// The last sequence of the stretch.
+    /// The last sequence of the range.
     public var last: UInt64
 
     /// Creates a range without checking it: one whose `last` is before its `first` is empty.
@@ -130,12 +130,12 @@ public struct SessionRange: Hashable, Sendable, Codable {
     }
 }
 
-/// The last sequence known of each source, sorted by source, so that equal vectors have equal bytes.
+/// The last sequence known of each source. Sorted by source, so that equal vectors have equal bytes.
 public struct SequenceVector: Hashable, Sendable, Codable {
-    /// The last sequence of each source. Sorted by source, at most one entry each.
+    /// The last sequence of each source. Sorted by source, at most one entry each; decoding doesn't check that.
     public private(set) var entries: [SourceSequence]
 
-    /// Creates a vector by sorting the entries. Each source must be in them once. O(n log n).
+    /// Creates a vector and sorts its entries. Each source must occur at most once. O(n log n).
     public init(_ entries: [SourceSequence] = []) {
         self.entries = entries.sorted { $0.source < $1.source }
     }
@@ -146,7 +146,7 @@ public struct SequenceVector: Hashable, Sendable, Codable {
     }
 }
 
-/// The author and time of an entry. The source is a slot of the `SourceTable`, which keeps strings off the hot path.
+/// The author, place and time of an entry. A slot of the `SourceTable` stands for the source, to avoid strings.
 @usableFromInline
 struct EntryHeader: Sendable {
     @usableFromInline var stamp: HybridTimestamp
@@ -173,7 +173,7 @@ struct EntryHeader: Sendable {
 
 /// One event at its place in the log.
 ///
-/// The header is separate because it is copied by plain moves, while content may own memory.
+/// The header is separate because copying it is cheap, while the content may own memory.
 @usableFromInline
 struct LogEntry<Event: Sendable>: Sendable {
     @usableFromInline let header: EntryHeader

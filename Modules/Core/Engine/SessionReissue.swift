@@ -1,5 +1,5 @@
-/// A stretch of events that a source has issued again (rule 23 of Docs/Internals/Convergence.md). The first was known
-/// as `origin` and is in the order as `name`; the following ones correspond in step.
+/// A stretch of events that a source has issued again (rule 23 of Docs/Internals/Convergence.md). The first event's
+/// earlier name is `origin`, its new one is `name`. Each later event has the next sequence in both.
 package struct SessionReissue: Hashable, Sendable, Codable {
     /// The place of the first event in the sequence of the source that issued it again.
     package var name: SourceSequence
@@ -27,19 +27,19 @@ package struct SessionReissue: Hashable, Sendable, Codable {
         return SourceSequence(source: other.source, sequence: other.sequence + place.sequence - first.sequence)
     }
 
-    /// True if the stretch names events that the source has written after that sequence.
+    /// True if the stretch names events of the source beyond that sequence.
     fileprivate func mentions(_ source: SessionSource, beyond known: UInt64) -> Bool {
         [name, origin].contains { $0.source == source && $0.sequence + count - 1 > known }
     }
 }
 
 /// The names under which events of this session were issued again: by this source, by members that report it in their
-/// controls, and by any source that a copy lists. An event in the log is also known by its ID; a folded event has none.
+/// controls, and by any source that a copy lists. Only events in the log can also be recognized by ID.
 ///
-/// At most `countMax` stretches. The oldest are forgotten. Their events are then recognized only by IDs in the order.
+/// At most `countMax` stretches. The oldest are forgotten, and their events recognized only by ID.
 struct ReissueTable: Sendable {
     static let countMax = 256
-    /// Maximum number of names of one event. An event has a few, but stretches of a lying peer could form endless chains.
+    /// Maximum number of names of one event. Events have a few, but a lying peer's stretches could form long chains.
     private static let namesMax = 16
 
     /// The stretches, oldest first.
@@ -73,7 +73,7 @@ struct ReissueTable: Sendable {
         return names.dropFirst()
     }
 
-    /// The table without names that may mean other events since that source's store went back.
+    /// A table without the source's names beyond `known`: its store went back, so they may mean other events.
     func without(_ source: SessionSource, beyond known: UInt64) -> ReissueTable {
         ReissueTable(stretches.filter { !$0.mentions(source, beyond: known) })
     }
@@ -95,7 +95,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// The events that this source has issued again and not confirmed yet. Until then a member may not know the names.
+    /// The events that this source has issued again and not confirmed: members may not know their names yet.
     var ownReissues: [SessionReissue]? {
         guard !reissues.stretches.isEmpty,
             let oldest = log.entries.dropFirst(settledCount).first(where: { $0.slot == 0 })?.sequence

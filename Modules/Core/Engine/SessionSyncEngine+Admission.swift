@@ -13,9 +13,9 @@ extension SessionSyncEngine {
 
     /// Decides whether an event enters the log, and returns its source's slot; nil if the event is refused.
     ///
-    /// Events of members are admitted, unless they are quarantined. While unsealed, so are events of unknown peers,
-    /// because nothing is confirmed then and showing them loses nothing. Refused are events of closed sources, of other
-    /// groups, and, once this engine has founded a group, of all but its original members.
+    /// Admits events of members, unless they are quarantined. While unsealed, also events of unknown peers: nothing is
+    /// confirmed yet, so showing them is harmless. Refuses events of closed sources, of other groups and, once this
+    /// engine has founded a group, of all but its original members.
     @usableFromInline
     mutating func admit(_ metadata: SessionSyncMetadata) throws -> Int? {
         let source = SessionSource(peerID: metadata.sourcePeerID, incarnation: metadata.incarnation)
@@ -32,7 +32,7 @@ extension SessionSyncEngine {
             guard let known, sources[known].isOpen, sources[known].floor == .zero else { return nil }
             return known
         }
-        // The founder finds out which of two incarnations of one peer lives.
+        // A founder will find out which of the peer's two incarnations lives.
         if !isReferenceOnly, sources.heldIncarnation(of: source) != nil { return nil }
         if let known { return known }
         detectLaterIncarnation(in: metadata)
@@ -45,7 +45,7 @@ extension SessionSyncEngine {
         return try slot(adding: source)
     }
 
-    /// True if the event was written in this group, after its author joined.
+    /// True if the epoch is one of this group, from the view in which the author joined.
     private func isOfGroup(_ epoch: UInt32, since joined: UInt64) -> Bool {
         let number = UInt64(epoch &- groupTag)
         return number >= joined && number <= stance.number + SessionViewRecord.stepMax
@@ -61,7 +61,7 @@ extension SessionSyncEngine {
         epochTag = groupName == nil ? 0 : groupTag &+ UInt32(truncatingIfNeeded: stance.number)
     }
 
-    /// Renames the shown incarnation: the peer's bare ID will mean its new one.
+    /// Renames the incarnation in the shown state, because the peer's bare ID will mean the new one.
     private mutating func renameShownIncarnation(of peerID: String) {
         guard let earlier = sources.records.last(where: { $0.source.peerID == peerID })?.source,
             let shown = provisional?.vector.removeValue(forKey: peerID)
@@ -87,12 +87,11 @@ extension SessionSource {
 
 /// A bounded number of incarnations per peer (rule 15 of Docs/Internals/Convergence.md).
 ///
-/// A peer that loses its store, or never had one, comes back as another source. Its earlier sources are useful for a
-/// while: they distinguish an old copy of its store from a new one. A session keeps the latest. It forgets the oldest
-/// once their events are in the base and nothing here refers to them. So one peer takes up a bounded part of the table
-/// and of each control.
+/// A peer that loses its store, or never had one, comes back as another source. Its earlier sources are kept for a
+/// while, because they show whether a store is an old copy. The oldest are forgotten once their events are in the base
+/// and nothing here refers to them. So one peer takes up a bounded part of the table and of each control.
 extension SessionSyncEngine {
-    /// - Throws: `SessionSyncError.tooManySources`, only for the peer that has used up its share.
+    /// - Throws: `SessionSyncError.tooManySources` if the peer has used up its share or the table is full.
     @usableFromInline
     mutating func slot(adding source: SessionSource) throws -> Int {
         if let slot = sources.slot(of: source) { return slot }
@@ -123,7 +122,7 @@ extension SessionSyncEngine {
         for entry in due.entries { inUse.insert(entry.entry.slot) }
         for entry in applied { inUse.insert(entry.entry.slot) }
         for entry in provisional?.log.entries ?? [] { inUse.insert(entry.slot) }
-        // Keeps the record that the peer was a member, because that makes its reports count for less.
+        // Keeps one closed source as evidence that the peer was a member: a former member's reports count for less.
         if let closed = sources.indices.last(where: { sources[$0].isClosed && sources[$0].source.peerID == peerID }) {
             inUse.insert(closed)
         }
@@ -157,16 +156,16 @@ extension SessionSyncEngine {
             movedGaps[slot] = gap.moved(to: slot)
         }
         gaps = movedGaps
-        // The store must not keep sources that the base no longer has.
+        // The store must drop these sources too.
         pending.replacesEverything = true
     }
 
-    /// Drops gaps of sources whose events aren't accepted any more, because no peer will fill them.
+    /// Drops gaps of sources that aren't members, because their events aren't accepted any more.
     mutating func forgetGapsOfOthers() {
         gaps = gaps.filter { sources[$0.key].isOpen }
     }
 
-    /// True if every other member has confirmed what the base holds. Until then one may lack an acknowledgement of it.
+    /// True if every other member has confirmed what the base holds. Until then some may lack acknowledgements.
     func haveConfirmedBase(except peerID: String? = nil) -> Bool {
         let position = confirmationChain.position - min(confirmationChain.position, UInt64(announcedCount))
         return sources.records.dropFirst().allSatisfy {

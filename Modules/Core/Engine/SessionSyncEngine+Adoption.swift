@@ -9,8 +9,8 @@ extension SessionSyncEngine {
     /// founding of a group no place is final yet, so events keep their stamps. Events of members aren't issued again,
     /// because their authors keep them.
     ///
-    /// A caller that catches up later is shown the earlier state until then, and gets the copy as a state:
-    /// `takeApplied` lists neither its events nor those that this engine held.
+    /// With `catchesUpLater`, `state` stays the earlier one until the caller has caught up. `takeApplied` lists neither
+    /// the copy's events nor those that this engine held.
     ///
     /// - Returns: false if the copy is inconsistent, or if this source has forked and must take another name first.
     mutating func adopt(
@@ -39,7 +39,7 @@ extension SessionSyncEngine {
         sources = table
         snapshotBase = nil
         countForkedMembers()
-        // The copy defines what these names mean.
+        // Names up to here mean the copy's events.
         launchSequence = max(launchSequence, sources[0].held)
         gaps = [:]
         let entries = checkpoint.log.compactMap { record in
@@ -84,7 +84,7 @@ extension SessionSyncEngine {
         together { engine in
             for record in mine where record.source != engine.source {
                 guard let known = engine.sources.slot(of: record.source), engine.sources[known].isOpen,
-                    // A source that has joined was seen here before it did. It issues again what it had written.
+                    // A source with a floor wrote these events before it joined, and issues them again itself.
                     engine.sources[known].floor == .zero
                 else { continue }
                 _ = engine.take(LogEntry(record, slot: known, outcome: initialOutcome))
@@ -95,7 +95,7 @@ extension SessionSyncEngine {
         return true
     }
 
-    /// Moves entries that were confirmed before and still wait for their side effects.
+    /// Moves confirmed entries that still wait for their side effects to slots of the new table.
     private mutating func moved(
         _ entries: [ConfirmedEntry<Event>], from known: SourceTable
     ) throws -> [ConfirmedEntry<Event>] {
@@ -117,7 +117,7 @@ extension SessionSyncEngine {
             let slot = sources.slot(of: record.source)
             let isDisplaced = displaced.contains(record.place)
             if isDisplaced {
-                // The ID decides.
+                // Only the ID, below, tells if the copy has the event.
             } else if record.source == source {
                 // The founders had seen these events before this source joined, and have confirmed them.
                 let isFolded = record.sequence <= sources[0].folded
@@ -141,7 +141,7 @@ extension SessionSyncEngine {
             let entry = author(
                 record.content, eventID: id,
                 causalTimestamp: record.causalTimestamp, monotonicTimestamp: record.monotonicTimestamp)
-            // Without incarnations, any launch may have written the event.
+            // With incarnation 0, the name doesn't tell which launch wrote the event.
             if !isDisplaced, record.source.incarnation != 0 {
                 let name = SourceSequence(source: source, sequence: entry.sequence)
                 reissues.add(SessionReissue(name: name, origin: record.place))
@@ -149,7 +149,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// The records under whose names the copy has other events. A store was restored before or after they were written.
+    /// The places of records where the copy has other events, because a store was restored.
     private func displaced(_ mine: [SessionRecord<Event>]) -> Set<SourceSequence> {
         guard !mine.isEmpty else { return [] }
         var known: [SourceSequence: HybridTimestamp] = [:]
@@ -163,8 +163,8 @@ extension SessionSyncEngine {
         entry.eventID ?? interpreter.metadata(of: entry.header, in: sources).eventID
     }
 
-    /// The table of sources according to the copy. Held sequences are derived from the copy's events, never copied from
-    /// a vector.
+    /// The table of sources according to the copy. Held sequences follow from the copy's base and log. What its author
+    /// acknowledges doesn't count.
     ///
     /// - Returns: nil if the copy contradicts itself.
     private func table(of checkpoint: SessionCheckpoint<State, Event>) throws -> SourceTable? {
@@ -198,13 +198,13 @@ extension SessionSyncEngine {
             last = entry
             table[slot].held = max(table[slot].held, record.sequence)
         }
-        // A copy may know more of this source than an older store does, but must leave it numbers to continue.
+        // A copy may hold more of this source than an older store does, but must leave numbers for its next events.
         guard table[0].held <= max(SequenceBounds.hearsay, sources[0].held) else { return nil }
         return table
     }
 }
 
-/// A state, with everything else that follows from the same prefix of the order.
+/// A state, and everything else that follows from the same prefix of the order.
 public struct ReducedState<State: Sendable>: Sendable {
     /// The result of reducing the prefix.
     @usableFromInline package var state: State
@@ -240,7 +240,7 @@ public struct SessionBase<State: Codable & Sendable>: Sendable, Codable {
     }
 }
 
-/// The members and former members of a group, and the sequences from which sources count.
+/// The members and former members of a group, and first sequences of sources.
 public struct SessionMembership: Hashable, Sendable, Codable {
     /// The open members, each with its floor.
     package var open: [Member]

@@ -67,7 +67,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// True if every open member holds the event. Its author and this engine do; each other one must have acknowledged it.
+    /// True if every open member holds the event: the author and this engine do, and all others have acknowledged it.
     @inlinable
     mutating func isAcknowledged(_ source: Int, _ sequence: UInt64) -> Bool {
         sequence <= sources.records[source].heldByAll || sequence <= sources.countHeldByAll(source)
@@ -76,8 +76,8 @@ extension SessionSyncEngine {
     /// True if the next `takeDirectives` returns more confirmed events.
     package var hasMoreConfirmed: Bool { announcedCount < settledCount }
 
-    /// Returns the events confirmed since the last call. Only now do they count as confirmed, because the caller
-    /// persists that before it acts on it. Until then the entries stay in the log.
+    /// Returns the events confirmed since the last call. They count as confirmed from this call on: the caller persists
+    /// that before it acts on them. Until then the entries stay in the log.
     @inlinable
     mutating func announce() -> [SessionConfirmedEvent<Event>] {
         guard announcedCount < settledCount else { return [] }
@@ -109,9 +109,9 @@ extension SessionSyncEngine {
         return digest
     }
 
-    /// Moves the base to a checkpoint at or before the confirmed position (rule 4). So folded events are acknowledged,
-    /// and no member lacks a range that is gone. The base stays before an event that this version can't read, while the
-    /// log is short enough.
+    /// Moves the base to a checkpoint at or before the confirmed position (rule 4). So all members have acknowledged
+    /// folded events, and none will request them. The base stays before an event that this version can't read, while
+    /// the log is short enough.
     @inlinable
     mutating func foldConfirmed() {
         guard log.marks.count > 1 else { return }
@@ -160,9 +160,9 @@ extension SessionSyncEngine {
 /// A running 64-bit fingerprint of the confirmed events: members that confirmed the same prefix have the same value
 /// (rule 11 of Docs/Internals/Convergence.md).
 ///
-/// It finds mistakes. It is no protection against a hostile peer.
+/// It finds mistakes, but doesn't protect against a hostile peer.
 public struct ConfirmationChain: Hashable, Sendable, Codable {
-    /// The number of events that it covers.
+    /// The number of events that the fingerprint covers.
     @usableFromInline package private(set) var position: UInt64 = 0
     /// The fingerprint of the covered events in their order; 0 before the first.
     package private(set) var value: UInt64 = 0
@@ -182,10 +182,10 @@ public struct ConfirmationChain: Hashable, Sendable, Codable {
     /// Maximum number of milestones that are kept.
     package static let milestonesMax = 8
 
-    /// Creates the chain of no events.
+    /// Creates an empty chain.
     package init() {}
 
-    /// Creates a chain that starts after that many events.
+    /// Creates an empty chain that starts after `position` events.
     package init(position: UInt64) { self.position = position }
 
     @usableFromInline
@@ -207,7 +207,7 @@ public struct ConfirmationChain: Hashable, Sendable, Codable {
     }
 }
 
-/// Confirmed entries whose side effects haven't been marked, oldest first, and how many of them the store has.
+/// Confirmed entries whose side effects haven't been marked as done, oldest first.
 @usableFromInline
 struct DueEffects<Event: Sendable>: Sendable {
     /// A slice, which can drop its beginning without moving the rest.
@@ -216,8 +216,8 @@ struct DueEffects<Event: Sendable>: Sendable {
     private var persistedCount = 0
     /// The number of stored entries that have been marked since the last `takeChanges`.
     private var markedCount = 0
-    /// True while positions rise. They don't if this store continues as another source after a fork and counts from the
-    /// start again.
+    /// True while positions rise. After a fork, this store continues as another source and may count from the start
+    /// again.
     private var isOrdered = true
 
     init() {}

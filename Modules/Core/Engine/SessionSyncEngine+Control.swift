@@ -36,7 +36,7 @@ extension SessionSyncEngine {
     @inlinable
     public mutating func tick(at moment: Date) { tick(at: moment, sendsDigest: true) }
 
-    /// Lets time pass, and prepares the periodic control if `sendsDigest` is true.
+    /// Advances time, and prepares the periodic control if `sendsDigest` is true.
     @usableFromInline
     package mutating func tick(at moment: Date, sendsDigest: Bool) {
         isReferenceOnly = false
@@ -53,8 +53,8 @@ extension SessionSyncEngine {
     /// peer has gone.
     package mutating func announce(silenceMilliseconds: UInt64) { announcedSilence = silenceMilliseconds }
 
-    /// Milliseconds since the last tick; for the first, one exchange. At most the silence that was announced, because a
-    /// device that slept hasn't waited.
+    /// Milliseconds since the last tick; for the first, one exchange. At most the announced silence, or one exchange if
+    /// that is longer: a device that slept hasn't waited.
     private mutating func takeElapsed(_ moment: Date) -> UInt64 {
         defer { tickedAt = moment }
         guard let tickedAt else { return options.exchangeMilliseconds }
@@ -112,19 +112,19 @@ extension SessionSyncEngine {
         if isMember ? sealed && namesSuccessor(message, slot) : knowsSuccessor(message) {
             raiseFork(0, sources[0].held)
         }
-        // The sender has continued by its user's decision, and will hear from this engine.
+        // The sender has continued by its user's decision. It will get this engine's controls.
         if isMember, stance.number > 0 { return false }
         return try handleNonmemberMessage(message, slot)
     }
 
-    /// Persists a change if the store needs it. Promises and the time of a peer's last message aren't worth a write:
-    /// the stored values are lower, and so still true.
+    /// Requests a write if a change must be stored. A newer promise or message time needs none: the stored value is
+    /// lower, and so still true.
     private mutating func noteChange(of facts: StoredFacts, _ slot: Int) {
         guard slot >= sources.records.count || StoredFacts(sources[slot]) != facts else { return }
         pending.changesMembership = true
     }
 
-    /// Handles reports that another store has written as this source.
+    /// Handles reports that another store has used this source's name.
     private mutating func handleForkReports(in control: SessionControl, of peerID: String) {
         guard groupName == nil || isMember(peerID) else { return }
         for fork in control.forked where fork.source == source { raiseFork(0, fork.sequence) }
@@ -132,15 +132,15 @@ extension SessionSyncEngine {
         if control.held[source] > sources[0].held { raiseFork(0, control.held[source]) }
     }
 
-    /// True if a member that knows as much as this one, and sent this after this one joined, lists another source of
-    /// this peer. This store was set aside while its peer continued under another name.
+    /// True if a member lists another source of this peer, in a message sent after this source joined and not older
+    /// than what is held here. The peer has then continued under another name, without this store.
     private func namesSuccessor(_ message: EngineMessage<State, Event>, _ slot: Int) -> Bool {
         guard let promise = message.promise, message.stamp > sources[0].floor, promise.sequence >= sources[slot].held
         else { return false }
         return message.control.members.contains { $0.peerID == localPeerID }
     }
 
-    /// True if a group holds events of this source and lists another one of this peer: this store is older than that join.
+    /// True if a group holds events of this source but lists another one of this peer: this store is outdated.
     private func knowsSuccessor(_ message: EngineMessage<State, Event>) -> Bool {
         message.control.group != nil && message.control.held[source] > 0 && !message.control.members.contains(source)
             && message.control.members.contains { $0.peerID == localPeerID }
@@ -149,7 +149,7 @@ extension SessionSyncEngine {
     private mutating func measureClock(_ message: EngineMessage<State, Event>, _ slot: Int, _ moment: Date) {
         sources[slot].lastHeard = ClockEcho(source: message.source, sentAt: message.sentAt, receivedAt: moment)
         guard let echo = message.control.clockEchoes.first(where: { $0.source == source }),
-            // The clock of an earlier launch may have been a different one.
+            // An earlier launch may have had another clock.
             beganAt.map({ $0 <= echo.sentAt }) ?? true
         else { return }
         var trips = sources.roundTrips(with: message.source.peerID)
@@ -162,7 +162,7 @@ extension SessionSyncEngine {
         sources.setRoundTrips(trips, at: slot)
     }
 
-    /// Handles a group message from a member that lists this engine. Only this and adopting a copy seal an engine.
+    /// Handles a group message from a member that lists this engine. Only that, or adopting a copy, seals an engine.
     private mutating func handleMemberMessage(_ message: EngineMessage<State, Event>, _ slot: Int) {
         let control = message.control
         if !sealed { seal() }
@@ -170,7 +170,7 @@ extension SessionSyncEngine {
             membershipIntent.removedByUser[message.source] = nil
         }
         if !isQuarantined(sources[slot].source) {
-            // The first sequence never falls. That of a store that went back would leave a hole below what is held here.
+            // Never lowered: the lower one of a store that went back would leave a hole below what is held.
             sources[slot].first = max(sources[slot].first, control.firstSequence)
             if control.firstSequence > 0 { sources[slot].held = max(sources[slot].held, control.firstSequence - 1) }
         }
@@ -242,8 +242,7 @@ extension SessionSyncEngine {
         if sources[slot].source < source { raiseFork(0, sources[0].held) }
     }
 
-    /// Answers requests for own events only. Their author keeps them until all have acknowledged them, so no member's
-    /// range is gone.
+    /// Answers requests for own events only. This engine keeps those until all members have acknowledged them.
     private mutating func answerRanges(_ control: SessionControl, _ slot: Int) {
         let wants = control.wants.filter { $0.source == source }
         let lacks = control.isDigest ? control.held[source] : .max
@@ -258,7 +257,7 @@ extension SessionSyncEngine {
                     continue
                 }
                 found.append(sequence)
-                // The first found are the oldest, at the beginning of a long log.
+                // `found` has the oldest ones; the rest is requested again.
                 if found.count >= options.rangeMax { break }
             }
             return found
@@ -326,9 +325,9 @@ public struct SessionControl: Hashable, Sendable, Codable {
     package var position: UInt64
     /// The fingerprint of the events up to `position`; see ``ConfirmationChain/value``.
     package var chain: UInt64
-    /// The time of the last message from each source, for the estimate of clock offsets.
+    /// The times of the last message from each source, for estimates of clock offsets.
     package var clockEchoes: [ClockEcho]
-    /// Sources of which the sender has seen two events of one sequence.
+    /// Sources of which the sender has seen two events with one sequence.
     package var forked: [SourceSequence]
     /// The sender's position between views; nil in versions without views.
     package var view: ViewStatement?
@@ -338,14 +337,14 @@ public struct SessionControl: Hashable, Sendable, Codable {
     package var relays: [SessionRange]?
     /// The sender's newest state digest, for some time after it was made. Earlier versions ignore it.
     package var stateDigest: StateDigest?
-    /// The events that were issued again under other names: the sender's own while unconfirmed; in a copy all. Earlier
+    /// The events issued again under other names: in a copy all, else the sender's own unconfirmed ones. Earlier
     /// versions ignore it.
     package var reissues: [SessionReissue]?
     /// Maximum number of milliseconds until the sender's next control. Earlier versions ignore it.
     package var silence: UInt64?
-    /// The further message forms that the sender can read, as bits. Earlier versions ignore it.
+    /// Bit set of further message forms that the sender can read. Earlier versions ignore it.
     package var reads: UInt64?
-    /// Left out unless true. Earlier versions ignore it.
+    /// Encoded only if true. Earlier versions ignore it.
     private var ended: Bool?
 
     /// True if the session has ended: the sender submits no more events, and the receiver must not either.
@@ -400,7 +399,7 @@ struct EngineMessage<State: Codable & Sendable, Event: Codable & Sendable> {
     let source: SessionSource
     let sentAt: Date
     let promise: SequencePromise?
-    /// The position of the message among those of its author.
+    /// The stamp that orders the messages of one author.
     let stamp: HybridTimestamp
     let control: SessionControl
     let checkpoint: SessionCheckpoint<State, Event>?
@@ -412,7 +411,7 @@ struct EngineMessage<State: Codable & Sendable, Event: Codable & Sendable> {
     ) throws {
         source = SessionSource(metadata)
         sentAt = metadata.causalTimestamp
-        // A promise that no clock could keep is ignored.
+        // A promise that is out of range is ignored.
         promise = metadata.promise.flatMap { $0.isUsable ? $0 : nil }
         stamp = metadata.stamp.isUsable ? metadata.stamp : .zero
         self.control = control

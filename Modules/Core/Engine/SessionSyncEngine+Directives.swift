@@ -16,7 +16,7 @@ struct AppliedEntry<Event: Sendable>: Sendable {
     }
 }
 
-/// The next directives, combined: one answer for each peer, however many calls there were.
+/// The directives to return next, combined over calls: one answer for each peer.
 @usableFromInline
 struct PendingDirectives: Sendable {
     @usableFromInline var changesMembership = false
@@ -28,7 +28,7 @@ struct PendingDirectives: Sendable {
     @usableFromInline var copies: Set<String> = []
     /// Sequences of own events that a peer lacks.
     @usableFromInline var answers: [String: [UInt64]] = [:]
-    /// Ranges of others' events that a peer has requested, and ranges requested from it.
+    /// Ranges of others' events that a peer has requested; `relayAsks` has those to request from it.
     @usableFromInline var relays: [String: [SessionRange]] = [:]
     private(set) var relayAsks: [String: [SessionRange]] = [:]
     /// Peers that should get the view record with their control.
@@ -160,7 +160,7 @@ extension SessionSyncEngine {
         return SessionDirectives(persist: nil, confirmed: [], outgoing: outgoing, alarms: pending.alarms)
     }
 
-    /// Copies the last applied entry, because the log may give it up next.
+    /// Copies the last applied entry, because the log may free it next.
     @inlinable
     mutating func keepLastApplied() {
         guard isLastApplied, let entry = log.entries.last else { return }
@@ -211,7 +211,7 @@ extension SessionSyncEngine {
         }
         for peerID in pending.controls.sorted() {
             let relays = pending.takeRelayAsks(of: peerID)
-            // The digest to every peer says everything else.
+            // Without those, the digest to every peer is enough.
             guard !pending.isDigestDue || relays != nil || pending.records.contains(peerID) else { continue }
             var control = makeControlEnvelope(isDigest: false, for: nil)
             if pending.records.contains(peerID) { control.payload.record = record }
@@ -258,13 +258,13 @@ extension SessionSyncEngine {
         return outgoing
     }
 
-    /// The control that travels in every message between engines.
+    /// Makes the control that every message between engines carries.
     private mutating func makeControlEnvelope(
         isDigest: Bool, for replacements: [LogEntry<Event>]?
     ) -> SessionSyncEnvelope<SessionControl> {
         let metadata = controlMetadata(SessionControl.payloadType)
         let listed = listedSlots
-        // All sources, until the members have confirmed what the base holds: they may lack acknowledgements of it.
+        // All sources until the members have confirmed the base, because they may lack acknowledgements of it.
         let acknowledged = haveConfirmedBase() ? listed : Array(sources.indices)
         var control = SessionControl(
             group: groupName, members: sources.openSources.sorted(), firstSequence: sources[0].first,
@@ -338,8 +338,8 @@ extension SessionSyncEngine {
     }
 
     /// The time for the stamp of the next promise: the wall clock, or 0 while all events here are confirmed. With 0,
-    /// each stamp is the smallest step after the last one. So the persisted bound of promises lasts, and silence costs
-    /// no write (rule 2 of Docs/Internals/Convergence.md).
+    /// each stamp is the successor of the last one, so the clock lease lasts and silence costs no write (rule 2 of
+    /// Docs/Internals/Convergence.md).
     @usableFromInline
     var promisedMilliseconds: UInt64 { isQuiet ? 0 : wallMilliseconds }
 

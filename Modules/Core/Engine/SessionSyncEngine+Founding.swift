@@ -45,8 +45,8 @@ extension SessionSyncEngine {
             }
             let isOtherGroup = message.control.group != nil && message.control.group != groupName
             if !founds || isOtherGroup {
-                // This engine joins. Its controls ask for admission, and it generates the token that proves that the
-                // admitting engine lives.
+                // This engine joins: its controls ask for admission. The token lets the admitting engine prove that it
+                // lives.
                 if founds, !sources[slot].isOpen { _ = isProvenAlive(message, slot) }
                 return false
             }
@@ -76,7 +76,7 @@ extension SessionSyncEngine {
         if sources[slot].isOpen { return true }
         let peerID = message.source.peerID
         if sealed, !isReplacedByPartner(peerID) {
-            // A peer in another group doesn't adopt this one's copy. It leaves that group only under another name.
+            // A peer in another group adopts no copy: it must first leave that group under another name.
             guard message.control.group == nil || isFoundedAlone(message) else {
                 membershipIntent.newcomers[message.source] = nil
                 return false
@@ -116,7 +116,7 @@ extension SessionSyncEngine {
         return true
     }
 
-    /// True if the sender founded its group, and every listed member is also a member here or wants to be, so hasn't joined it.
+    /// True if the sender founded its group and no peer joined it: those it lists are members or newcomers here.
     private func isFoundedAlone(_ message: EngineMessage<State, Event>) -> Bool {
         message.control.group == message.source
             && message.control.members.allSatisfy { member in
@@ -125,12 +125,12 @@ extension SessionSyncEngine {
             }
     }
 
-    /// The slot of an earlier incarnation whose events are held, while the founder has met no other member.
+    /// The slot of an earlier incarnation whose events are held; nil once the group has a second member.
     private func lostPartner(of source: SessionSource) -> Int? {
         sources.openSources.count < 2 ? sources.heldIncarnation(of: source) : nil
     }
 
-    /// True if this group of two admits its partner's next incarnation without another view, because no view is being decided.
+    /// True if this group of two can replace its partner by that peer's next incarnation without a new view.
     private func isReplacedByPartner(_ peerID: String) -> Bool {
         sources.openSlot(ofPeer: peerID) != nil && openSlots.count == 2 && stance.change == nil
     }
@@ -187,14 +187,14 @@ extension SessionSyncEngine {
     }
 }
 
-/// The end of a session (rule 16 of Docs/Internals/Convergence.md). Members learn it from the controls of those that
-/// know it, and submit no more events. So the order is complete once every member holds all that had been accepted before.
+/// The end of a session (rule 16 of Docs/Internals/Convergence.md). Members learn of it from controls and submit no
+/// more events. So the order is complete once every member holds all events that had been accepted before.
 extension SessionSyncEngine {
     /// True once the session has ended. `submitLocal` then throws `SessionSyncError.sessionEnded`, and no peer's state
     /// is shown. Events that others had accepted are still taken.
     public var hasEnded: Bool { ended }
 
-    /// True if the session has ended and nothing is owed: every member knows of the end, holds every event and has said so.
+    /// True if the session has ended and nothing is left to send: every member knows of the end and holds every event.
     public var isOver: Bool { ended && sealed && unconfirmedCount == 0 && allMembersKnowEnd }
 
     /// Ends the session here, and for every member that hears of it.
@@ -205,7 +205,7 @@ extension SessionSyncEngine {
         pending.isDigestDue = true
     }
 
-    /// Submits the last event, which no limit refuses, and ends the session.
+    /// Submits the last event, without regard to limits, and ends the session.
     /// - Throws: errors of the reducer, and `SessionSyncError.sessionEnded`. The session hasn't ended then.
     public mutating func end(with event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
         try checkNotEnded()
@@ -227,7 +227,7 @@ extension SessionSyncEngine {
         sources[slot].hasEnded = true
         guard !ended else { return }
         ended = true
-        // The member that ended the session may wait for this answer.
+        // The member that ended the session may be waiting for this control.
         pending.controls.insert(sources[slot].source.peerID)
     }
 

@@ -2,13 +2,13 @@ package import MeshFoundation
 package import MeshIdentity
 
 extension SessionSyncEngine {
-    /// The parts of the engine that outlive the process. Complexity: O(log).
+    /// The parts of the engine to persist. O(log).
     public var image: SessionEngineImage<State, Event> {
         SessionEngineImage(
             head: head, base: baseImage, log: log.entries.map { $0.record(of: sources[$0.slot].source) })
     }
 
-    /// The state and vectors that the log builds on. Complexity: O(sources).
+    /// The base: the state that the log builds on, and its vector. Complexity: O(sources).
     public var baseImage: SessionBase<State> {
         SessionBase(reduced: log.base, vector: sources.vector { $0.folded }, count: log.baseCount)
     }
@@ -16,7 +16,7 @@ extension SessionSyncEngine {
     /// The small part of the image. Complexity: O(sources²), for a few sources.
     public var head: SessionEngineHead<Event> { head(sideEffectsDue: sideEffectRecords(last: due.count)) }
 
-    /// The newest of the confirmed events whose side effects have not been marked, in order.
+    /// The newest `count` confirmed events whose side effects haven't been marked, in order.
     package func sideEffectRecords(last count: Int) -> [SessionConfirmedRecord<Event>] {
         due.entries.suffix(count).map {
             SessionConfirmedRecord(
@@ -58,7 +58,7 @@ extension SessionSyncEngine {
         stance == ViewStatement() ? nil : stance
     }
 
-    /// Not in the initializer, where observers aren't called: `frozenAt` must follow.
+    /// A method, because an initializer wouldn't call the observer that updates `frozenAt`.
     private mutating func restoreStance(_ head: SessionEngineHead<Event>) { stance = head.view ?? ViewStatement() }
 
     private func vector(_ acknowledged: [UInt64]) -> SequenceVector {
@@ -67,7 +67,8 @@ extension SessionSyncEngine {
                 .map { SourceSequence(source: sources[$0.offset].source, sequence: $0.element) })
     }
 
-    /// Continues where the store ended. Reducer and policy must be the same, because the state follows from base and log.
+    /// Creates an engine that continues from a store. Reducer and policy must be the same, as they reduce the log
+    /// again.
     ///
     /// - Parameter seed: random, different for each launch.
     /// - Throws: `SessionSyncError.tooManySources` and `outOfRange` for an image that no engine made.
@@ -100,7 +101,7 @@ extension SessionSyncEngine {
         ended = head.hasEnded
         isReferenceOnly = false
         snapshotRevision = head.snapshotRevision
-        // Events may have been written after the head.
+        // The log may be newer than the head.
         let lastOwn = image.log.last { $0.source == head.source && $0.stamp.isUsable }?.stamp ?? .zero
         clock = HybridLogicalClock(latest: max(head.clock, lastOwn))
         if let last = image.log.last { clock.observe(last.stamp) }
@@ -138,8 +139,8 @@ extension SessionSyncEngine {
         clock.observe(HybridTimestamp(rawValue: start))
     }
 
-    /// Gives new stamps to own events of a clock that a peer had driven to its end, and keeps their IDs. No peer has
-    /// accepted these events.
+    /// Gives new stamps to own events that a poisoned clock stamped beyond the limit, and keeps their IDs. No peer has
+    /// accepted them.
     private mutating func restamped(
         _ records: [SessionRecord<Event>]
     ) -> (records: [SessionRecord<Event>], areHealed: Bool) {
@@ -204,8 +205,8 @@ extension SessionSyncEngine {
     /// is unsealed: it joins the group again by a copy, and issues under its new name what the copy doesn't include.
     ///
     /// Events written since this launch get new names at once, because peers may know other events under the old ones.
-    /// Events written between restoring a store and an earlier launch look like what the store had. If the
-    /// others have only continued without this member, its names keep their meaning, and show what the copy includes.
+    /// Events of earlier launches keep theirs, even if they were written after the store was restored: nothing tells
+    /// them apart. If the others only continued without this member, all names stay, and show what a copy has.
     ///
     /// - Parameters:
     ///   - incarnation: 32 fresh random bits, kept with the store from now on.
@@ -217,8 +218,8 @@ extension SessionSyncEngine {
     }
 
     /// Returns an engine with the same history for a device whose identity isn't the one that wrote its store. It joins
-    /// the group as a new peer, and issues under its new name what a copy doesn't include. Event IDs stay, so nothing
-    /// is doubled.
+    /// the group as a new peer, and issues under its new name what a copy doesn't include. Event IDs stay, so no event
+    /// is applied twice.
     ///
     /// - Parameters:
     ///   - source: the new identity, with 32 fresh random bits.
@@ -266,7 +267,7 @@ extension SessionSyncEngine {
         var sequence: UInt64 = 0
         let renamed = zip(records, log.entries).compactMap { record, entry -> SessionRecord<Event>? in
             guard record.source == source, record.sequence > known else { return record }
-            // A replacement concerns members of a group that this engine leaves.
+            // A replacement matters only in the group that this engine leaves.
             if entry.isReplacement { return nil }
             sequence += 1
             var record = record
@@ -279,7 +280,7 @@ extension SessionSyncEngine {
     }
 }
 
-/// The parts of an engine that outlive the process. The rest follows from them or is requested again.
+/// The persisted parts of an engine. The rest follows from them or is requested again.
 public struct SessionEngineImage<State: Codable & Sendable, Event: Codable & Sendable>: Sendable, Codable {
     /// The small part, which may change with each call.
     package var head: SessionEngineHead<Event>

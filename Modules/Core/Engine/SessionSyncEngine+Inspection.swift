@@ -34,8 +34,8 @@ extension SessionSyncEngine {
     /// The stamp at or below which the order of held events is final.
     public var cut: HybridTimestamp { cutStamp }
 
-    /// A moment later than every stamp and event time that this engine knows, also after the clock was set back. Stamps
-    /// count whole milliseconds, and an event can be later within its millisecond. O(log).
+    /// A moment later than every stamp and event time that this engine knows, even if the clock was set back. Reads
+    /// event times too, because stamps count whole milliseconds. O(log).
     package var firstUnusedMoment: Date {
         let stamped = Date(timeIntervalSince1970: Double(clock.latest.milliseconds) / 1000)
         return log.entries.reduce(stamped) { max($0, $1.header.causalTimestamp) }.addingTimeInterval(0.001)
@@ -63,7 +63,7 @@ extension SessionSyncEngine {
                 .map { SourceSequence(source: sources[$0.offset].source, sequence: $0.element) })
     }
 
-    /// The number of confirmed entries since the group began, including replacements; in an unsealed engine those in its base.
+    /// The number of confirmed entries since the group began, with replacements; if unsealed, of entries in the base.
     public var confirmedCount: UInt64 { log.baseCount + UInt64(announcedCount) }
 
     /// The number of held entries that aren't confirmed, or that `takeDirectives` hasn't returned as confirmed yet.
@@ -102,7 +102,7 @@ extension SessionSyncEngine {
     /// The running fingerprint of the confirmed events.
     public var chain: ConfirmationChain { confirmationChain }
 
-    /// True while a peer's state is shown whose events aren't held.
+    /// True while the shown state is a peer's whose events aren't held here.
     public var isProvisional: Bool { provisional != nil }
 
     /// The ranges of events that are known to be missing. Every control requests them.
@@ -131,7 +131,7 @@ extension SessionSyncEngine {
     public var records: [SessionRecord<Event>] { log.entries.map { $0.record(of: sources[$0.slot].source) } }
 }
 
-/// The position of an engine, in numbers that are cheap to compare.
+/// An engine's progress, in numbers that are cheap to compare.
 package struct EngineOutline: Sendable {
     package let source: SessionSource
     package let group: SessionSource?
@@ -149,7 +149,7 @@ package struct EngineOutline: Sendable {
 }
 
 extension SessionSyncEngine {
-    /// The engine's position, for observers that look after each step. Complexity: O(sources).
+    /// The engine's progress, for observers that read it after each step. Complexity: O(sources).
     package var outline: EngineOutline {
         var digest: UInt64 = 0
         for record in sources.records where record.held > 0 {

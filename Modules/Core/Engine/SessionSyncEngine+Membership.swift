@@ -2,13 +2,13 @@ import MeshIdentity
 
 // Membership changes (rules 19 to 21 of Docs/Internals/Convergence.md). `SessionSyncEngine+Views` decides them.
 // - Newcomer: a source that wants to join and has proved that it lives.
-// - Suspected: not heard from for a long time. Removed by user: the user has decided not to wait for it.
+// - Suspected: not heard from for a long time. Removed by user: the user doesn't wait for this member any more.
 // - Group to rejoin: the group that has continued without this source.
 // - Exchange and step: the units of waiting times, see `pass(_:)`.
 
 /// Membership changes that this device wants: the peers to admit and the members to close.
 ///
-/// Only invitations outlive the process. A peer that wants to join asks again, and an absent peer is found absent again.
+/// Only invitations are persisted. A peer that wants to join asks again, and an absent peer is suspected again.
 struct MembershipIntent: Sendable {
     /// Peers that the user has invited.
     var invited: Set<String> = []
@@ -18,26 +18,26 @@ struct MembershipIntent: Sendable {
     var groups = PeerGroups()
     /// Peers that the caller hasn't heard from for a long time.
     var suspected: Set<String> = []
-    /// Members that the user no longer waits for, and since when. A member that sends anything later is waited for again.
+    /// Members that the user no longer waits for, and since when. A later message from the member ends that.
     var removedByUser: [SessionSource: HybridTimestamp] = [:]
-    /// Sources that have proved that they live and want to join, with the steps since the proof.
+    /// Sources that want to join and have proved that they live, with the steps since the proof.
     var newcomers: [SessionSource: Double] = [:]
-    /// Steps for which there has been something to decide, since the last ballot.
+    /// Steps since the last ballot for which there has been something to decide.
     var age = 0.0
-    /// Steps within which staying members must answer and hold the same. Grows with each attempt: the network may be slow.
+    /// Steps to wait until staying members have answered and hold the same. Grows with each attempt, for slow networks.
     var patience = Self.patienceMin
-    /// Steps for which this member proposes no closing, after such a proposal has failed.
+    /// Steps left for which this member proposes no closing, because such a proposal has failed.
     var closingPause = 0.0
-    /// Steps within which the newcomers of this view should report it before others are admitted.
+    /// Steps left for the newcomers of this view to report it before others are admitted.
     var arrivalPause = 0.0
-    /// A group of this session that this engine has heard of while it was in none.
+    /// A group of this session that this engine heard of while it was in none.
     var awaited: AwaitedGroup?
-    /// The sequence held of each source that others hold more of, and the steps for which that hasn't changed.
+    /// For each source of which others hold more: the sequence held here, and the steps since it last changed.
     var missingEvents: [SessionSource: (held: UInt64, steps: Double)] = [:]
 
     var isEmpty: Bool { suspected.isEmpty && removedByUser.isEmpty && newcomers.isEmpty }
 
-    /// Number of steps after which a newcomer counts as gone if it hasn't been heard again.
+    /// Number of steps after which a newcomer that hasn't been heard again counts as gone.
     static let newcomerSteps = 30.0
     /// Number of exchanges without a message after which a group that continued without this member counts as gone.
     static let rejoinExchanges = 60.0
@@ -53,7 +53,7 @@ struct MembershipIntent: Sendable {
 /// The existing group that a newcomer waits for. It founds another one only after a while.
 struct AwaitedGroup: Sendable {
     let group: SessionSource
-    /// Exchanges since the group was first heard of, and since it was last heard of.
+    /// Exchanges since this engine first heard of the group, and since it last did.
     var age = 0.0
     var silence = 0.0
     /// True once this device has raised the alarm that the group is full.
@@ -71,13 +71,13 @@ struct AwaitedGroup: Sendable {
         peerIDs = Set(members.map(\.peerID))
     }
 
-    /// True if the group had only these two peers and the given one has since reported another group, so no member is
-    /// left. Its earlier messages may come late from a queue.
+    /// True if the group had only these two peers and `peerID` has since reported another group, so no member is left.
+    /// Earlier messages may come late from a queue.
     func isAbandoned(by peerID: String, and localPeerID: String, at time: HybridTimestamp) -> Bool {
         reportStamp < time && peerIDs.isSubset(of: [peerID, localPeerID])
     }
 
-    /// True if the wait is over: the members don't invite this device, or a peer only pretends that the group exists.
+    /// True if the wait is over. The members may not invite this device, or a peer may have made the group up.
     var isExpired: Bool { age > 60 || silence > 10 }
 
     mutating func age(by exchanges: Double) {
@@ -97,7 +97,7 @@ struct PeerGroups: Sendable {
         let stamp: HybridTimestamp
         /// Exchanges since the peer first reported this group.
         var age = 0.0
-        /// Exchanges since the peer last reported, less those for which it announced silence.
+        /// Exchanges since the peer's last report, less the silence that it announced; so it may be negative.
         var silence = 0.0
     }
 
@@ -105,7 +105,7 @@ struct PeerGroups: Sendable {
 
     /// Number of exchanges after which a silent peer is forgotten.
     static let silenceMax = 60.0
-    /// Number of exchanges for which members of another group are heard before the group of higher rank gives way.
+    /// Number of exchanges for which another group's members must be heard before the group of higher rank gives way.
     static let patience = 20.0
     static let countMax = 64
 
@@ -115,8 +115,8 @@ struct PeerGroups: Sendable {
 
     mutating func forget(_ peerID: String) { entries[peerID] = nil }
 
-    /// Takes a peer's report, unless it comes late from a queue. Stamps order the controls of one incarnation. Of two
-    /// incarnations, the one that is a member here counts.
+    /// Takes a peer's report, unless it is outdated. Stamps order the controls of one incarnation. Of two incarnations,
+    /// one that is a member here counts before one that isn't.
     mutating func record(
         _ control: SessionControl, of source: SessionSource, isMember: Bool, at stamp: HybridTimestamp,
         silence: Double
@@ -142,7 +142,7 @@ struct PeerGroups: Sendable {
 }
 
 extension SessionSyncEngine {
-    /// The number of this engine's view, which counts the membership changes of a group of two or more.
+    /// The number of this engine's view. The group's first view is 0.
     public var view: UInt64 { stance.number }
 
     /// True while the members decide on another view. Nothing new is confirmed meanwhile.
@@ -151,7 +151,7 @@ extension SessionSyncEngine {
     /// True if this device wants to leave, or has left.
     public var isLeaving: Bool { stance.isLeaving }
 
-    /// True if there is a membership change to decide, and enough members are in reach for it.
+    /// True if there is a membership change to decide, and a majority isn't suspected or the user has decided.
     package var isViewWanted: Bool {
         sealed && (stance.change != nil || !membershipIntent.newcomers.isEmpty || !closingSlots.isEmpty)
             && isDecisionPossible
@@ -166,17 +166,17 @@ extension SessionSyncEngine {
         if membershipIntent.invited.insert(peerID).inserted { pending.changesMembership = true }
     }
 
-    /// Takes back an invitation. A peer that has joined stays a member.
+    /// Withdraws an invitation. A peer that has joined stays a member.
     package mutating func withdrawInvitation(of peerID: String) {
         if membershipIntent.invited.remove(peerID) != nil { pending.changesMembership = true }
     }
 
-    /// Reports all peers that the caller hasn't heard from for a long time; replaces the earlier set. Suspicion only
-    /// makes this member try: a suspected member is closed once a majority is in reach and all that stay suspect it too.
+    /// Reports all peers that the caller hasn't heard from for a long time; replaces the earlier set. Suspicion alone
+    /// closes no member: a majority must be in reach, and all members that stay must agree.
     public mutating func suspect(_ peerIDs: Set<String>) { membershipIntent.suspected = peerIDs }
 
     /// Stops waiting for those peers by the user's decision, even without a majority. If they also continue without
-    /// this one, the order of one side is kept when they meet, and the events of the other are issued again after it.
+    /// this one, then when both sides meet, one keeps its order and the other's events are issued again after it.
     public mutating func goOn(without peerIDs: Set<String>) {
         let removed = openSlots.dropFirst().filter { peerIDs.contains(sources[$0].source.peerID) }
         guard groupName != nil, sources[0].isOpen, !removed.isEmpty else { return }
@@ -187,7 +187,7 @@ extension SessionSyncEngine {
         prepare()
     }
 
-    /// Leaves the group once the others have agreed. `SessionAlarm.fenced` reports that.
+    /// Asks to leave the group. Once the others have agreed, `SessionAlarm.fenced` is raised.
     public mutating func leave() {
         guard !stance.isLeaving else { return }
         stance.isLeaving = true
@@ -195,8 +195,8 @@ extension SessionSyncEngine {
         pending.isDigestDue = true
     }
 
-    /// Records whether a peer is a device of this user. Those join as if this device had invited them. The caller asks
-    /// the link each time. At most 64 are remembered, until the process ends.
+    /// Records whether a peer is a device of this user. Own devices join as if invited. The caller asks the link each
+    /// time. At most 64 are remembered, until the process ends.
     package mutating func setPeer(_ peerID: String, isOwnDevice isOwn: Bool) {
         if !isOwn {
             guard membershipIntent.own.remove(peerID) != nil else { return }
@@ -219,7 +219,7 @@ extension SessionSyncEngine {
     }
 
     /// True if this device believes what a peer that isn't a member reports of the group's views. A device of this user
-    /// loses that with its membership, because a user may have let it go for lying. An invitation restores it.
+    /// loses that trust when it is closed, because a user may have removed it for lying. An invitation restores it.
     func isTrusted(_ peerID: String) -> Bool {
         membershipIntent.invited.contains(peerID) || membershipIntent.own.contains(peerID) && !wasMember(peerID)
     }
@@ -231,13 +231,13 @@ extension SessionSyncEngine {
         sources.records.contains { $0.isClosed && $0.source.peerID == peerID }
     }
 
-    /// True while this engine waits to be admitted to an existing group and founds none. The wait for a group that is
-    /// no longer heard of ends.
+    /// True while this engine waits to be admitted to an existing group, and so founds none. It stops waiting for a
+    /// silent group.
     var isJoining: Bool { !options.founds || isWaitingToRejoin || isAwaiting }
 
     private var isAwaiting: Bool { membershipIntent.awaited.map { !$0.isExpired } ?? false }
 
-    /// Notes a group that a newcomer hears of.
+    /// Records a group that this engine hears of while it is in none.
     mutating func noteGroup(_ group: SessionSource, in message: EngineMessage<State, Event>) {
         guard !sealed, groupName == nil else { return }
         if membershipIntent.awaited == nil { membershipIntent.awaited = AwaitedGroup(group) }
@@ -266,12 +266,12 @@ extension SessionSyncEngine {
     var isWaitingToRejoin: Bool { groupToRejoin != nil && rejoinSilence <= MembershipIntent.rejoinExchanges }
 
     /// True if this engine adopts a copy of that group from that peer. After `rejoinExchanges` it also takes another
-    /// group's copy, from a peer that it would admit. Its own group may have too few members left to admit it.
+    /// group's copy from a peer that it would admit: its own group may have too few members left to admit it.
     func adopts(from group: SessionSource?, of peerID: String) -> Bool {
         groupToRejoin == group || !isWaitingToRejoin || rejoinWait > MembershipIntent.rejoinExchanges && mayJoin(peerID)
     }
 
-    /// Records that the source wants to be a member, instead of any other incarnation of its peer.
+    /// Records that the source wants to be a member. It supersedes other incarnations of its peer.
     mutating func addNewcomer(at slot: Int) {
         let source = sources[slot].source
         for other in membershipIntent.newcomers.keys where other.peerID == source.peerID {
@@ -280,7 +280,7 @@ extension SessionSyncEngine {
         membershipIntent.newcomers[source] = 0
     }
 
-    /// Members that this one would close now.
+    /// The slots of members that this one would close now.
     var closingSlots: [Int] {
         if membershipIntent.closingPause > 0, membershipIntent.removedByUser.isEmpty { return [] }
         if membershipIntent.isEmpty, !sources.records.contains(where: { $0.statement?.isLeaving == true }) { return [] }
@@ -292,7 +292,7 @@ extension SessionSyncEngine {
     }
 
     /// True if the member is suspected, given up by the user, or has a living successor. A user's decision against a
-    /// member also counts against members that only that one reports: it may have made them up.
+    /// member also applies to members that only it reports: it may have made them up.
     private func isGone(_ slot: Int) -> Bool {
         let source = sources[slot].source
         return membershipIntent.suspected.contains(source.peerID) || membershipIntent.removedByUser[source] != nil
@@ -301,10 +301,10 @@ extension SessionSyncEngine {
                 && !isCorroborated(slot, excluding: Set(membershipIntent.removedByUser.keys))
     }
 
-    /// True if this member holds everything that a leaving member says it has written.
+    /// True if this member holds every event that a leaving member reports to have written.
     private func holdsAll(of slot: Int) -> Bool { sources[slot].acknowledged(slot) <= sources[slot].held }
 
-    /// True if this member agrees to closing that one.
+    /// True if this member agrees to the ballot's closing of `closing`.
     func agrees(toClose closing: SessionSource, by change: ViewChange) -> Bool {
         guard closing != source else { return stance.isLeaving }
         guard let slot = sources.slot(of: closing), sources[slot].isOpen else { return true }
@@ -314,7 +314,7 @@ extension SessionSyncEngine {
 
     var openSlots: [Int] { sources.indices.filter { sources[$0].isOpen } }
 
-    /// True if the members that should answer are a majority, leaving ones included, or if the user has decided.
+    /// True if the members that aren't suspected, leaving ones included, are a majority, or if the user has decided.
     private var isDecisionPossible: Bool {
         let present = openSlots.count { slot in
             slot == 0 || !membershipIntent.suspected.contains(sources[slot].source.peerID)
@@ -322,7 +322,7 @@ extension SessionSyncEngine {
         return present * 2 > openSlots.count || !membershipIntent.removedByUser.isEmpty
     }
 
-    /// True if a majority sends to this member itself. Where all members connect through one, only that one's ballots succeed.
+    /// True if this member hears a majority directly. Where all connect through one member, only its ballots succeed.
     private var hasMajorityInReach: Bool {
         isMajority(openSlots.count { $0 == 0 || isInReach($0) })
     }
@@ -335,11 +335,11 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Lets time pass: starts a ballot if there is something to decide, or takes over one that has taken too long.
+    /// Advances time. Starts a ballot if there is something to decide, or if the present one has taken too long.
     ///
-    /// Waiting counts in exchanges, by default one second each: the time between two controls of a member with news.
-    /// Deciding counts in steps, by default a quarter of a second: the time between two controls of a member that
-    /// misses something.
+    /// Waiting is counted in exchanges: the time between two controls of a member with news, by default a second.
+    /// Deciding is counted in steps: the time between two controls of a member that lacks events, by default a quarter
+    /// of a second.
     mutating func pass(_ milliseconds: UInt64) {
         let exchanges = Double(milliseconds) / Double(options.exchangeMilliseconds)
         rejoinSilence += exchanges
@@ -379,7 +379,7 @@ extension SessionSyncEngine {
         return ballotSteps + Double(4 * (rank + 1))
     }
 
-    /// True if the group has space, and no earlier incarnation of the peer has to be closed first.
+    /// True if the group has space and no other incarnation of the peer must be closed first.
     private func mayJoinNow(_ peerID: String) -> Bool {
         sources.openSlot(ofPeer: peerID) == nil && openSlots.count < SessionMembership.openMax
     }
@@ -387,7 +387,7 @@ extension SessionSyncEngine {
     /// Number of steps after which an unsuccessful ballot is followed by another.
     private var ballotSteps: Double { membershipIntent.patience + 2 }
 
-    /// True if all members send views. Members of earlier versions would stay in an old view.
+    /// True if all members' versions know views. Others would stay in an old view, so they raise an alarm.
     private mutating func checkMembersKnowViews() -> Bool {
         let silent = openSlots.filter { slot in
             sources[slot].knowsNoViews && !shouldClose(slot)

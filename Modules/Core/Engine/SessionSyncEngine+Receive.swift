@@ -4,10 +4,10 @@ public import MeshIdentity
 // Receiving (rules 1, 5 and 10 of Docs/Internals/Convergence.md). Late events are inserted with undo and redo, as in
 // Terry et al.: *Managing Update Conflicts in Bayou* (1995).
 // - Gap: a source's events beyond the next one. They wait in a `GapBuffer` and aren't held.
-// - Fork: two stores have written as one source, so one name may mean two events.
+// - Fork: two stores have written under one source's name, so source and sequence may mean two events.
 
 extension SessionSyncEngine {
-    /// Takes an event of any source and puts it at its place in the order.
+    /// Takes an event from any source and puts it at its place in the order.
     ///
     /// An event in order costs O(1) plus the reducer. A late event rolls back the events after it and reduces them
     /// again. An event that comes before earlier ones of its source waits in a bounded buffer. The result is then
@@ -68,7 +68,7 @@ extension SessionSyncEngine {
         sources.activatePromises(of: slot)
     }
 
-    /// Takes an event in every other case.
+    /// Takes an event that `receiveNext` didn't take.
     @inlinable
     mutating func take(_ metadata: SessionSyncMetadata, _ content: SessionRecord<Event>.Content) throws
         -> SessionSyncReceiveResult<State>
@@ -89,7 +89,7 @@ extension SessionSyncEngine {
         var result = isProvisionalShown ? takeProvisionally(entry) : take(entry)
         // The events are held now, in their order, so the state differs from the one that was shown.
         if isShown, !isProvisionalShown { result = .applied(state) }
-        // The event was in a snapshot; its author doesn't know its place in this state.
+        // `applied` makes the caller publish the shown state; see `needsPublishing`.
         if case .duplicate = result, needsPublishing { result = .applied(state) }
         if sources[slot].isOpen, isInstalledView(metadata.epoch), let promise = metadata.promise {
             sources.take(promise, of: slot)
@@ -100,7 +100,7 @@ extension SessionSyncEngine {
         return result
     }
 
-    /// Puts the entry and the buffered ones after it at their places, or buffers it.
+    /// Puts the entry and the buffered ones that follow it at their places, or buffers it until it is the next.
     @inlinable
     mutating func take(_ entry: LogEntry<Event>) -> SessionSyncReceiveResult<State> {
         let expected = sources[entry.slot].held + 1
@@ -133,7 +133,7 @@ extension SessionSyncEngine {
         if gaps[slot]?.isEmpty == true { gaps[slot] = nil }
     }
 
-    /// Bytes buffered for other incarnations of the slot's peer. They share one bound, because a peer can have many.
+    /// Bytes buffered for other incarnations of the slot's peer. As a peer can have many, they share one bound.
     private func bufferedBytesOfOtherIncarnations(than slot: Int) -> Int {
         let peerID = sources[slot].source.peerID
         return gaps.reduce(0) { sum, gap in
@@ -151,7 +151,7 @@ extension SessionSyncEngine {
     }
 
     /// Puts an entry, the next of its source, at its place.
-    /// - Returns: nil if it is refused: its source had promised to write nothing more there, or contradicts itself.
+    /// - Returns: nil if it is refused: its source had promised to write nothing there, or its stamp is out of order.
     @inlinable
     mutating func insert(_ entry: LogEntry<Event>) -> SessionEventOutcome? {
         // Catching up may move the cut.
@@ -204,7 +204,7 @@ extension SessionSyncEngine {
         if stamp.milliseconds > wallMilliseconds &+ options.clockAheadMilliseconds { raiseFarAhead(stamp, slot) }
     }
 
-    /// Raises the alarm once for each source. Does nothing while the wall clock is 0, as on a watch that has just booted.
+    /// Raises the alarm once for each source, but not while the wall clock is 0, as on a watch that has just booted.
     @usableFromInline
     mutating func raiseFarAhead(_ stamp: HybridTimestamp, _ slot: Int) {
         guard wallMilliseconds > 0, !sources[slot].hasRaisedFarAhead else { return }
@@ -226,7 +226,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Raises an alarm if a known source and sequence comes with other content: a store was copied or restored from a backup.
+    /// Raises an alarm if a known event comes with another stamp or ID: a store was copied or restored from a backup.
     @inlinable
     mutating func checkFork(_ entry: LogEntry<Event>) {
         guard !sources[entry.slot].isForked, entry.sequence > sources[entry.slot].folded,
@@ -253,23 +253,23 @@ extension SessionSyncEngine {
 }
 
 extension SessionSyncMetadata {
-    /// The event's ID if it doesn't follow from the fields that the log keeps.
+    /// The event's ID; nil if it can be derived from the fields that the log keeps.
     @usableFromInline
     func explicitID(in payloadType: String) -> UUID? {
         if let id = explicitEventID { return id }
         return stamp == .zero || self.payloadType != payloadType ? eventID : nil
     }
 
-    /// The stamp for the order. Metadata without a stamp, made manually, gets one from its time, which is equal on
-    /// every device.
+    /// The stamp that determines the event's place. Without one, in metadata made manually, it is derived from the
+    /// event's time, which is equal on every device.
     @usableFromInline var orderStamp: HybridTimestamp {
         stamp == .zero ? HybridTimestamp(milliseconds: causalTimestamp.millisecondsSince1970) : stamp
     }
 }
 
 extension SessionSyncEngine {
-    /// Takes events that have come together. Late ones get their places when `body` ends, and the events after the
-    /// first of them are reduced once instead of once for each.
+    /// Takes a batch of events. Late ones are inserted when `body` ends, and the events after the first of them are
+    /// reduced once instead of once for each.
     ///
     /// ```swift
     /// engine.gather { engine in
@@ -307,7 +307,7 @@ extension SessionSyncEngine {
     ) rethrows -> SessionSyncReceiveResult<State> {
         keepLastApplied()
         guard isProvisionalShown else { return try take(&self) }
-        // The shown state changes with each event, and depends on what the call has put in place.
+        // Events on top of a peer's state can't wait: each changes the shown state.
         placeGathered()
         let earlier = applied
         applied = []
@@ -331,10 +331,10 @@ extension SessionSyncEngine {
         if !options.catchesUpLater { catchUp() }
     }
 
-    /// True if events have got their places that `state` doesn't include yet; see `catchUp`.
+    /// True if the log has events that `state` doesn't include yet; see `catchUp`.
     @inlinable package var isBehind: Bool { log.isBehind }
 
-    /// Reduces at most that many of the events that `gather` has deferred.
+    /// Reduces at most `limit` of the events that `gather` has deferred.
     @inlinable
     package mutating func catchUp(atMost limit: Int = .max) {
         guard log.isBehind else { return }
@@ -351,8 +351,8 @@ extension SessionSyncEngine {
 
 /// Events of one source that arrived before earlier ones, by sequence.
 ///
-/// Bounded by the engine's `gapMax` and in bytes. The buffer drops what doesn't fit, and the engine requests it again.
-/// A buffered event isn't held: it is never acknowledged, and doesn't make a promise count.
+/// Bounded by the engine's `gapMax` and in bytes. Entries that don't fit are dropped, and requested again. A buffered
+/// event isn't held: it is never acknowledged, and doesn't make a promise count.
 @usableFromInline
 struct GapBuffer<Event: Sendable>: Sendable {
     private(set) var entries: [LogEntry<Event>] = []
@@ -374,7 +374,7 @@ struct GapBuffer<Event: Sendable>: Sendable {
         guard place == entries.count || entries[place].sequence != entry.sequence else { return }
         entries.insert(entry, at: place)
         byteCount += Int(entry.byteCount)
-        // The entry nearest to the gap is the most useful. It always fits, unless the peer's other incarnations take the space.
+        // The entry next to the gap is the most useful: it is kept unless other incarnations take the space.
         let countMin = bytesOfOtherIncarnations > 0 ? 0 : 1
         while entries.count > limit
             || (byteCount + bytesOfOtherIncarnations > Self.bytesMax && entries.count > countMin)
@@ -385,7 +385,7 @@ struct GapBuffer<Event: Sendable>: Sendable {
 
     mutating func move(to slot: Int) { entries = entries.map { $0.moved(to: slot) } }
 
-    /// Removes and returns the entry of that sequence, and drops earlier ones.
+    /// Removes and returns the entry with that sequence, and drops earlier ones.
     mutating func next(_ sequence: UInt64) -> LogEntry<Event>? {
         if entries.isEmpty { return nil }
         let passed = entries.prefix { $0.sequence < sequence }.count

@@ -1,11 +1,11 @@
 public import MeshFoundation
 public import MeshIdentity
 
-/// Relays of events by members other than their author (rule 22 of Docs/Internals/Convergence.md). They let
-/// members that hear each other hold the same events, even if the author is absent.
+/// Relays of events by members other than their author (rule 22 of Docs/Internals/Convergence.md), so that members can
+/// hold the same events while the author is absent.
 ///
 /// An author answers for its own events. Another member is asked only if they have been missing for some steps, and
-/// only if it has reported that it holds them. The events stay their author's; the relaying member vouches for that.
+/// only if it has reported that it holds them. The relaying member vouches that the author wrote them.
 extension SessionSyncEngine {
     /// Takes events that a member relays.
     ///
@@ -32,7 +32,7 @@ extension SessionSyncEngine {
         _ = take(LogEntry(upcast(record), slot: slot))
     }
 
-    /// True unless both are quarantined: members to be closed have no say about each other's events.
+    /// True unless both are quarantined: members to be closed don't vouch for each other's events.
     private func mayRelay(_ relayer: SessionSource, of author: SessionSource) -> Bool {
         !isQuarantined(author) || !isQuarantined(relayer)
     }
@@ -58,7 +58,7 @@ extension SessionSyncEngine {
         membershipIntent.missingEvents = missingEvents
     }
 
-    /// Members that report to hold more of that source.
+    /// The members that report that they hold more of that source.
     private func holders(of slot: Int, beyond held: UInt64) -> [Int] {
         var holders: [Int] = []
         for other in sources.indices.dropFirst() where other != slot && sources[other].acknowledged(slot) > held {
@@ -72,7 +72,7 @@ extension SessionSyncEngine {
     /// Number of steps to wait for the author itself.
     private static var relaySteps: Double { 3 }
 
-    /// Number of steps to wait for an author that wasn't heard since this engine's launch.
+    /// Number of steps to wait for an author that hasn't been heard since this engine's launch.
     private static var unheardSteps: Double { 10 }
 
     // MARK: - Answering
@@ -87,7 +87,7 @@ extension SessionSyncEngine {
         pending.controls.insert(peerID)
     }
 
-    /// Takes a member's report of the first sequences of absent authors. An author in reach reports its own.
+    /// Takes the first sequences of absent authors from a member's report. An author in reach reports its own.
     mutating func adoptFirstSequences(_ control: SessionControl, of slot: Int) {
         guard let record = control.record, record.number == stance.number, !isQuarantined(sources[slot].source) else {
             return
@@ -104,8 +104,8 @@ extension SessionSyncEngine {
         }
     }
 
-    /// True if an author is expected to state its first sequence itself. An author that wasn't heard since this engine's launch is
-    /// awaited while its events are missing: a member's word would void them, which can't be undone.
+    /// True if an author is expected to state its first sequence itself. One that hasn't been heard since this engine's
+    /// launch is awaited for `unheardSteps`: another member's report would void its events for good.
     private func maySpeak(_ slot: Int) -> Bool {
         guard sources[slot].lastHeard == nil else { return isInReach(slot) }
         return (membershipIntent.missingEvents[sources[slot].source]?.steps ?? 0) < Self.unheardSteps

@@ -7,8 +7,8 @@ extension SessionSyncEngine {
     /// In a group it changes nothing: the engine requests the events that it lacks. Unsealed, vectors decide. A state
     /// that includes more is shown, with the local events that it lacks replayed on top. One that includes less is
     /// stale. Of two shown states that include the same, the higher revision wins, then the lower peer ID. Once the
-    /// events themselves are held, their order decides. For a caller that keeps nothing, a state becomes the base where
-    /// its events can't come any more (`SnapshotBase`).
+    /// events themselves are held, their order decides. For a caller that persists nothing, a state whose events can't
+    /// come any more becomes the base (`SnapshotBase`).
     ///
     /// - Throws: the errors of `receive`, and `SessionSyncError.sessionEnded` while unsealed. Nothing changes then.
     public mutating func applySnapshot(_ snapshot: SessionSyncSnapshot<State>) throws -> SessionSyncSnapshotResult<
@@ -16,7 +16,7 @@ extension SessionSyncEngine {
     > {
         let metadata = snapshot.metadata
         try check(metadata, payloadType: snapshotPayloadType)
-        // A snapshot that the operating system kept must not revive an ended session.
+        // A snapshot that the operating system delivers late must not revive an ended session.
         if !sealed { try checkNotEnded() }
         try snapshot.checkNumbers()
         var included = snapshot.includedSequences
@@ -47,7 +47,7 @@ extension SessionSyncEngine {
             return .staleIgnored(state: state, currentRevision: snapshotRevision)
         }
         catchUp()
-        // Neither includes more. Shown states may differ, but nothing replaces events that are held.
+        // Neither includes more. A shown state may be replaced by another, but held events by none.
         let isTie =
             !includesMore && !includesLess
             && (isClassic ? yields(to: carrier) : provisional != nil && isPreferred(snapshot))
@@ -110,7 +110,7 @@ extension SessionSyncEngine {
 
     /// Removes an earlier incarnation of this peer from the vector. No peer has more of this source than it has
     /// written. So a higher number under the bare ID is an earlier incarnation's, whose name this engine doesn't know.
-    /// The same holds if the peer names none of the earlier incarnations that this engine knows of.
+    /// So is any number if this engine shows events of such an incarnation and the vector names none.
     /// - Returns: the number of events of that incarnation that the state includes.
     private func removeEarlierIncarnation(from included: inout [String: UInt64], _ tag: IncarnationTag?) -> UInt64 {
         guard incarnation != 0 else { return 0 }
@@ -128,7 +128,7 @@ extension SessionSyncEngine {
         return sequence
     }
 
-    /// True if the peer has found the name of the earlier incarnation with so many events.
+    /// True if the vector names the earlier incarnation that has so many events.
     private func namesEarlierIncarnation(of count: UInt64, _ included: [String: UInt64]) -> Bool {
         included.contains { name, sequence in
             isEarlierIncarnation(name) && sequence >= count
@@ -136,8 +136,8 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Continues this source's sequence behind what a peer has of it. Without an incarnation a relaunched peer is the
-    /// same source, and its new events aren't among those that the peer has.
+    /// Moves this source's sequence beyond what a peer has of it. Without an incarnation, a relaunched engine is the
+    /// same source, and the peer doesn't have its new events.
     private mutating func continueSequence(after sequence: UInt64) {
         guard incarnation == 0, sequence > sources[0].held, sequence <= SequenceBounds.hearsay else { return }
         renumberOwn(behind: sequence)
@@ -148,7 +148,7 @@ extension SessionSyncEngine {
         skipped = sequence
     }
 
-    /// Renumbers own events, which keep the IDs that the caller knows.
+    /// Renumbers own events. They keep their IDs, because the caller knows these.
     private mutating func renumberOwn(behind sequence: UInt64) {
         for index in log.entries.indices where log.entries[index].slot == 0 {
             let entry = log.entries[index]
@@ -161,8 +161,8 @@ extension SessionSyncEngine {
 }
 
 extension SessionSyncSnapshot {
-    /// The last sequence of each source that the state includes. A sender that isn't in its vector includes its own
-    /// events up to the one before its next, and `sequence` is that next one.
+    /// The last sequence of each source that the state includes. A sender that isn't in its own vector includes its
+    /// events before `sequence`, which is its next one.
     var includedSequences: [String: UInt64] {
         var included = peerSequenceVector
         if included[metadata.sourcePeerID] == nil, metadata.sequence > 1 {
@@ -176,20 +176,20 @@ extension SessionSyncSnapshot {
 /// Docs/Internals/Convergence.md).
 ///
 /// It is the state of a snapshot that brought no copy, with the local events that it lacks on top. It ends when all
-/// that it includes is held or the engine is sealed; or it becomes the base (`SnapshotBase`).
+/// events that it includes are held, when the engine is sealed, or when it becomes the base (`SnapshotBase`).
 @usableFromInline
 struct ProvisionalView<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
     @usableFromInline var log: EventLog<State, Event>
     /// The last sequence shown of each source, by the reference's keys.
     var vector: [String: UInt64]
-    /// The number of shown events of an earlier incarnation of the local peer; the peer that sent them knows its name.
+    /// The number of shown events of an earlier incarnation of the local peer, whose name isn't known here.
     var earlierEventCount: UInt64 = 0
     /// The stamp at which the snapshot was made.
     var madeAt: HybridTimestamp
 }
 
 extension SessionSyncEngine {
-    /// The vector to publish: what the shown state includes, with tags for the peers.
+    /// The vector to publish: the sequences that the shown state includes, and tags for the peers.
     var visibleVector: [String: UInt64] {
         var vector = shownVector
         for tag in incarnationTags(for: vector) { vector[tag.key] = 0 }
@@ -221,7 +221,7 @@ extension SessionSyncEngine {
         }
         view.log.replay(by: interpreter, sources: sources)
         provisional = view
-        // The user's next events must come after what the state includes.
+        // The next own events must come after all that the state includes.
         if isClassic, madeAt.isUsable { clock.observe(madeAt) }
         if asBase { takeShownAsBase() }
         dropProvisionalWhenHeld()
@@ -237,7 +237,7 @@ extension SessionSyncEngine {
         bound(&view.log)
     }
 
-    /// Takes an event while a peer's state is shown: puts it in the log, and on top of the shown state.
+    /// Takes an event while a peer's state is shown: adds it to the log and to the shown state.
     @usableFromInline
     mutating func takeProvisionally(_ entry: LogEntry<Event>) -> SessionSyncReceiveResult<State> {
         let key = sources.vectorKey(entry.slot)
@@ -246,7 +246,7 @@ extension SessionSyncEngine {
         var new = applied.map { $0.entry }
         applied = []
         let isPlaced = new.contains { $0.slot == entry.slot && $0.sequence == entry.sequence }
-        // An event that the log refuses isn't shown either.
+        // An event that the log refuses isn't shown.
         let isRefused = if case .ignored = held { true } else { false }
         if entry.sequence == shown + 1, !isPlaced, !isRefused { new.insert(entry, at: 0) }
         var outcome: SessionEventOutcome?
@@ -275,14 +275,14 @@ extension SessionSyncEngine {
         view.vector[key] = entry.sequence
         bound(&view.log)
         provisional = view
-        // The user sees the event, so the user's next one must come after it.
+        // The user sees the event, so the next own event must come after it.
         observe(entry.stamp, of: entry.slot)
         applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: replayed))
         return outcome
     }
 
     private mutating func dropProvisionalWhenHeld() {
-        // Skipped events are only in the shown state.
+        // Own skipped events are only in the shown state.
         guard let provisional, skipped == 0 else { return }
         guard provisional.earlierEventCount <= snapshotBase?.earlierEventCount ?? 0 else { return }
         let held = heldVector

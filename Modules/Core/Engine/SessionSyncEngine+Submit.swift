@@ -4,8 +4,8 @@ public import MeshIdentity
 extension SessionSyncEngine {
     /// Applies a local event at once and returns the envelope. Send it after writing what `takeDirectives` asks to persist.
     ///
-    /// The engine knows no codec, and reduces `event` as it is given. If your events lose something when they are
-    /// encoded, submit the decoded copy, as `SyncedSession` does. Otherwise the local state differs from what peers reduce.
+    /// The engine knows no codec, and reduces `event` as it is given. If encoding loses part of your events, submit the
+    /// decoded copy, as `SyncedSession` does. Otherwise the local state differs from the peers'.
     ///
     /// If the policy rejects the event, the envelope is returned anyway and the state is unchanged. Complexity: O(1)
     /// plus the reducer.
@@ -69,7 +69,7 @@ extension SessionSyncEngine {
             payload: event)
     }
 
-    /// Writes an entry that isn't a new tap: a replacement, or an event under another name.
+    /// Writes an own entry that isn't a new event: a replacement, or an event that is issued again.
     mutating func author(
         _ content: SessionRecord<Event>.Content, eventID: UUID? = nil, causalTimestamp: Date,
         monotonicTimestamp: TimeInterval? = nil
@@ -88,8 +88,8 @@ extension SessionSyncEngine {
         return entry
     }
 
-    /// Inserts an own entry. Its place is the end, unless a peer's event has a stamp so far ahead that the clock
-    /// doesn't follow it.
+    /// Inserts an own entry. It belongs at the end, unless a peer's event has a stamp so far ahead that the clock
+    /// didn't follow it.
     @usableFromInline
     mutating func insertOwn(_ entry: LogEntry<Event>) {
         guard !isGathering else { return gathered.append(entry) }
@@ -99,7 +99,7 @@ extension SessionSyncEngine {
         applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: replayed))
     }
 
-    /// Makes space at the bound: folds in an engine that may never have a group. In a group it throws.
+    /// Folds the full log of an unsealed engine that only the reference's calls drive. Otherwise throws `logFull`.
     @usableFromInline
     mutating func freeLogSpace() throws {
         guard isReferenceOnly, !sealed else {
@@ -117,7 +117,7 @@ extension SessionSyncEngine {
     @inlinable
     func bytes(of entry: LogEntry<Event>) -> Int { MemoryLayout<LogEntry<Event>>.stride + Int(entry.byteCount) }
 
-    /// Records the size of the last submitted event, for a caller that has encoded it anyway.
+    /// Records the size of the last submitted event, which the caller has encoded anyway.
     package mutating func weighLastSubmitted(_ byteCount: Int) { weighLast(byteCount) }
 
     @inlinable
@@ -129,7 +129,7 @@ extension SessionSyncEngine {
         log.entries[last].byteCount = byteCount
     }
 
-    /// Measures an event that the caller hasn't measured: from a store or a copy, or issued again.
+    /// Measures an event unless its size is known.
     @inlinable
     func weigh(_ entry: inout LogEntry<Event>) {
         guard entry.byteCount == 0, case .event(let event) = entry.content,
@@ -139,7 +139,7 @@ extension SessionSyncEngine {
     }
 
     /// Raises the persisted bound if a promise needs it. A promise is sent only at or below that bound, so a relaunch
-    /// keeps it. A promise with an event needs none: the event is in the log, and a relaunch continues after it.
+    /// keeps it. A promise with an event needs no lease: the event is in the log, and a relaunch continues after it.
     @inlinable
     mutating func extendLease(beyond stamp: HybridTimestamp) {
         if stamp.rawValue > clockLease.rawValue { renewLease(stamp) }
@@ -165,15 +165,15 @@ extension SessionSyncEngine {
 }
 
 extension Date {
-    /// The milliseconds for a hybrid clock; declared here because inlinable code uses it.
+    /// The milliseconds for a hybrid clock. Declared here because inlinable code needs it.
     @usableFromInline var wallMilliseconds: UInt64 { millisecondsSince1970 }
 }
 
 extension SessionSyncEngine {
     /// Takes an event whose payload this version can't read: from a newer version, or of an unknown kind.
     ///
-    /// It takes its place in the order without effect and is acknowledged. It stays in the log while there is space, so
-    /// an updated app can read it (`options.upcast`). `takeApplied` doesn't list it, and the result is `ignored`.
+    /// The event has a place in the order but no effect, and is acknowledged. It stays in the log while there is space,
+    /// so an updated app can read it (`options.upcast`). `takeApplied` omits it; the result is `ignored`.
     ///
     /// - Parameters:
     ///   - metadata: its payload type is this engine's, or starts with it and a slash: `workout.event/2`.
@@ -198,7 +198,7 @@ extension SessionSyncEngine {
     /// The number of events in the log that this version can't read.
     public var unreadCount: Int { log.entries.count { $0.isOpaque } }
 
-    /// Tries to read an event again that an earlier version couldn't.
+    /// Returns the record with its event, if `options.upcast` can now read it.
     func upcast(_ record: SessionRecord<Event>) -> SessionRecord<Event> {
         guard case .opaque(let bytes, let codec, let payloadType) = record.content, let upcast = options.upcast else {
             return record

@@ -2,27 +2,28 @@ import MeshIdentity
 
 /// The members of one view decide on the next. Each decision is one decree of Paxos, and controls carry its messages.
 ///
-/// - *Prepare*: a member that wants a change promises itself a **ballot** above all that it knows, and names the
-///   members that it would close.
-/// - *Promise*: a member that hears of the ballot promises it too. From then on it is **frozen**: it promises nothing
-///   more about its events. So the cut stands still everywhere, and a newcomer can get a **floor** above it. Members to
-///   be closed are **quarantined**: of their events, only those that a staying member already holds are accepted. Both
-///   last until the next view. Only a user's decision lifts the quarantine of members that it keeps.
-/// - *Propose*: once a majority has promised. To close a member, all that stay must have promised and hold equally many
-///   of its events. A record that was accepted under an earlier ballot is proposed first.
-/// - *Accept*, then *install* what a majority has accepted. A member that isn't in the new view is **fenced**.
+/// - *Prepare*: a member that wants a change starts a **ballot** above all that it knows, and names the members to
+///   close.
+/// - *Promise*: its proposer, and each member that hears of it, promise the ballot. From then on they are **frozen**:
+///   they promise nothing more about their events. So the cut stands still everywhere, and a newcomer can get a
+///   **floor** above it. Members to be closed are **quarantined**: of their events, only those that a staying member
+///   already holds are accepted. Both last until the next view, unless a user's decision lifts the quarantine of
+///   members that it keeps.
+/// - *Propose* a view, once a majority has promised. To close a member, all that stay must have promised and hold
+///   equally many of its events. A record that was accepted under an earlier ballot is proposed first.
+/// - *Accept*, then *install* the view that a majority has accepted. A member that isn't in it is **fenced**.
 ///
-/// Events are still written and applied meanwhile. A later view's promises and acknowledgements count here only once
+/// Members still write and apply events meanwhile. A later view's promises and acknowledgements count here only once
 /// that view is installed here too. Otherwise a minority could confirm events.
 ///
 /// Sources: Lamport: *Paxos Made Simple* (2001); Lamport, Malkhi, Zhou: *Reconfiguring a State Machine* (2010); Birman
 /// and Joseph: *Exploiting Virtual Synchrony* (1987). Deviations: statements are idempotent and gossiped, so any member
-/// can count votes. Members keep writing, because only confirmation stands still. A user's decision can replace a
-/// majority. Rules 17 to 21 of Docs/Internals/Convergence.md.
+/// can count votes. Members keep writing: only confirmation stands still. A user's decision can replace a majority.
+/// Rules 17 to 21 of Docs/Internals/Convergence.md.
 extension SessionSyncEngine {
     // MARK: - Receiving
 
-    /// Processes the newer view that a control reports, before anything else in the message counts.
+    /// Handles a newer view that a control reports, before anything else in the message counts.
     ///
     /// - Returns: true if the control fences this engine.
     mutating func handleNewerView(_ message: EngineMessage<State, Event>) -> Bool {
@@ -40,8 +41,8 @@ extension SessionSyncEngine {
         else {
             return false
         }
-        // A member that stays has agreed to every closing. So here another user has decided to continue without members
-        // of this view.
+        // A member that stays agrees to every closing. This one can't, so a user elsewhere decided to continue without
+        // some.
         guard canAccept(record) else {
             if mayFence { fence(by: number) }
             return mayFence
@@ -62,7 +63,7 @@ extension SessionSyncEngine {
         if control.group == nil { return sendRecord(to: message.source.peerID) }
         guard control.group == groupName else { return }
         let number = control.view?.number ?? 0
-        // A sender in an earlier view wrote this before it was closed, or will still hear of this view.
+        // A sender in an earlier view doesn't know yet that it was closed.
         if number > stance.number || number == stance.number && ranksBelow(groupOf: control) {
             fence(by: number)
         } else {
@@ -86,7 +87,7 @@ extension SessionSyncEngine {
         return true
     }
 
-    /// True if the sender's group wins where each has continued without the other: more members first, then the lowest source.
+    /// True if the sender's group wins over this one: it has more members, or equally many and the lowest source.
     private func ranksBelow(groupOf control: SessionControl) -> Bool {
         let ours = sources.openSources
         guard control.members.count == ours.count else { return control.members.count > ours.count }
@@ -94,7 +95,7 @@ extension SessionSyncEngine {
         return theirs < our
     }
 
-    /// Records that the others have continued without this member. It joins again as another incarnation.
+    /// Records that the others have continued without this member, which must join again as another incarnation.
     mutating func fence(by number: UInt64, rejoining group: SessionSource? = nil) {
         guard !sources[0].isForked else { return }
         (groupToRejoin, rejoinWait) = (group ?? groupName, 0)
@@ -102,13 +103,13 @@ extension SessionSyncEngine {
         raiseFork(0, sources[0].held)
     }
 
-    /// Leaves this group for another group of the same session (rule 21 of Docs/Internals/Convergence.md). Returns true if so.
+    /// Leaves this group if another outranks it (rule 21 of Docs/Internals/Convergence.md). Returns true if so.
     ///
-    /// There are two groups if a peer founds one while another exists, for the first time or after it lost its store.
-    /// This member believes members and invited peers, and counts the user's own devices. It doesn't count its partner
-    /// in a group of two: one of them has lost its store, and rule 8 applies. A sealed group of one yields too, because
-    /// its other members have left. A member that has voted for a view stays until it hears the outcome, or for
-    /// `patienceMax` steps. The view may be decided and count on it.
+    /// There are two groups if a peer founds one while another exists: a new peer, or one that lost its store. This
+    /// member follows members and invited peers, and the user's own devices if enough of them are heard. It doesn't
+    /// count its partner in a group of two: one of them has lost its store, and rule 8 applies. A sealed group of one
+    /// yields too, because its other members have left. A member that has voted for a view stays until it hears the
+    /// outcome, or for `patienceMax` steps. The view may have been decided with its vote.
     mutating func yieldIfOutranked(by message: EngineMessage<State, Event>) -> Bool {
         let (control, peerID) = (message.control, message.source.peerID)
         if isMember(peerID) || membershipIntent.own.contains(peerID) {
@@ -135,12 +136,12 @@ extension SessionSyncEngine {
         stance.change?.accepted != nil && membershipIntent.age <= MembershipIntent.patienceMax
     }
 
-    /// True if this member leaves its group for that of the user's other devices.
+    /// True if this member leaves its group for another one of the user's devices.
     ///
     /// It must have heard at least as many members of that group as are left in its own, so one device can't move a
-    /// group. Former members don't count, because a user may have closed them. Together the groups have 16 members at
-    /// most: a member that found no place would have left for nothing. The group that would continue by rank also gives
-    /// way after a while: members of the other one may not reach enough of this one.
+    /// group. Former members don't count, because a user may have closed them. Together the groups must have at most 16
+    /// members, so that each one that leaves finds a place. The group that would continue by rank also gives way after
+    /// a while: members of the other one may not reach enough of this one.
     private func yieldsToOwnDevices(_ control: SessionControl, in group: SessionSource) -> Bool {
         let others = membershipIntent.groups.peers(in: group).filter { !wasMember($0.key) }.map(\.value)
         let left = openSlots.map { sources[$0].source.peerID }.filter { peerID in
@@ -180,7 +181,7 @@ extension SessionSyncEngine {
 
     // MARK: - Promising and accepting
 
-    /// Starts a ballot for the next view. It closes only the members that this one wants to let go.
+    /// Starts a ballot for the next view, which closes only the members that this one wants to close.
     mutating func prepare() {
         let rounds = openSlots.compactMap { sources[$0].statement?.change?.ballot.round } + [0]
         let round = max(rounds.max() ?? 0, stance.change?.ballot.round ?? 0) + 1
@@ -200,14 +201,14 @@ extension SessionSyncEngine {
         enter(change.ballot, closing: change.closing)
     }
 
-    /// Freezes this member under a ballot.
+    /// Promises a ballot, which freezes this member.
     private mutating func enter(_ ballot: ViewBallot, closing: [SessionSource]) {
         var change = stance.change ?? ViewChange(ballot: ballot, frozen: promiseNow)
         (change.ballot, change.closing) = (ballot, closing)
         if ballot.isForced { change.quarantined = sourcesClosedByAcceptedRecord(keeping: ballot.proposer) }
         for source in closing where !change.quarantined.contains(source) {
             change.quarantined.append(source)
-            // The buffered events were sent before, and would become held once their gap closes.
+            // Buffered events arrived before the quarantine, and would become held once their gap closes.
             if let slot = sources.slot(of: source) { gaps[slot] = nil }
         }
         extendLease(beyond: change.frozen.stamp)
@@ -215,7 +216,7 @@ extension SessionSyncEngine {
         notifyMembers()
     }
 
-    /// The members that an accepted record closes, unless it also closes the proposer. The record may have been
+    /// The quarantined members that an accepted record closes; none if it closes the proposer. The record may have been
     /// decided, so it is proposed again.
     private func sourcesClosedByAcceptedRecord(keeping proposer: SessionSource) -> [SessionSource] {
         guard let membership = stance.change?.accepted?.record.membership,
@@ -224,7 +225,7 @@ extension SessionSyncEngine {
         return membership.closed.map(\.source).filter(isQuarantined)
     }
 
-    /// A promise about everything up to now.
+    /// The promise to write nothing more at or below the clock's latest stamp.
     private var promiseNow: SequencePromise { SequencePromise(sequence: sources[0].held, stamp: clock.latest) }
 
     private mutating func accept(_ accepted: AcceptedView) {
@@ -239,8 +240,8 @@ extension SessionSyncEngine {
         notifyMembers()
     }
 
-    /// True if the record lists every open member. If this member stays, it must hold exactly what the record keeps of
-    /// each closed one, which must be quarantined.
+    /// True if the record lists every open member. If this member stays, each closed one must be quarantined, and this
+    /// one must hold exactly the events that the record keeps.
     private func canAccept(_ record: SessionViewRecord) -> Bool {
         let stays = record.membership.open.contains { $0.source == source }
         return openSlots.allSatisfy { slot in
@@ -276,8 +277,8 @@ extension SessionSyncEngine {
         count * 2 > openSlots.count
     }
 
-    /// The record that may have been decided under an earlier ballot. Only the decision of a user whose device it
-    /// closes overrides it, and then there may be two views of one number.
+    /// The record that may have been decided under an earlier ballot. Only a decision by the user of a device that it
+    /// closes overrides it. Then two views may have one number.
     private func accepted(among answers: [Int]) -> SessionViewRecord? {
         let latest = answers.compactMap { ($0 == 0 ? stance : sources[$0].statement)?.change?.accepted }
             .max { $0.ballot < $1.ballot }?.record
@@ -285,7 +286,7 @@ extension SessionSyncEngine {
         return latest.membership.open.contains { $0.source == source } ? latest : nil
     }
 
-    /// - Returns: nil while a staying member hasn't answered, or while they hold different amounts of a closed one.
+    /// - Returns: nil while staying members must still answer, or hold different numbers of a closed one's events.
     private mutating func makeRecord(_ answers: [Int]) -> SessionViewRecord? {
         var closing = closingSlots.filter { isQuarantined(sources[$0].source) }
         let staying = openSlots.filter { !closing.contains($0) }
@@ -293,7 +294,7 @@ extension SessionSyncEngine {
             guard membershipIntent.age > membershipIntent.patience, membershipIntent.removedByUser.isEmpty else {
                 return nil
             }
-            // A member that doesn't answer would have to be closed first. The others mustn't wait for it.
+            // A staying member doesn't answer and would have to be closed first. Newcomers don't wait for that.
             closing = []
             membershipIntent.adjustPatience(longer: true)
             membershipIntent.closingPause = Self.closingPauseSteps
@@ -308,12 +309,12 @@ extension SessionSyncEngine {
         var peerIDs = Set(membership.open.map(\.source.peerID))
         let newcomers = membershipIntent.newcomers.keys.sorted().filter { peerIDs.insert($0.peerID).inserted }
             .prefix(SessionMembership.openMax - membership.open.count)
-        // A newcomer may join another group meanwhile, so the members that answered stay a majority without the
+        // A newcomer may join another group meanwhile, so the members that answered must stay a majority without
         // newcomers. One is always admitted: otherwise an absent member would keep a new device out.
         let silentCount = staying.count { $0 != 0 && !answers.contains($0) }
         let capacity = awaitsArrivals ? 0 : max(1, staying.count - 2 * silentCount - 1)
         if newcomers.count > capacity, closed.isEmpty {
-            // Answers that are still on their way may allow for more newcomers.
+            // Later answers may allow for more newcomers.
             guard capacity > 0, silentCount == 0 || membershipIntent.age > membershipIntent.patience else { return nil }
         }
         membership.open += newcomers.prefix(capacity).map { .init(source: $0, floor: floor, joined: number) }
@@ -324,7 +325,7 @@ extension SessionSyncEngine {
 
     private static var closingPauseSteps: Double { 20 }
 
-    /// True if a newcomer of this view hasn't reported it yet and the group still waits before it admits others.
+    /// True while the group waits for newcomers of this view to report it, before it admits others.
     var awaitsArrivals: Bool {
         membershipIntent.arrivalPause > 0
             && openSlots.dropFirst().contains { slot in
@@ -348,11 +349,12 @@ extension SessionSyncEngine {
     }
 
     /// A stamp above everything that is confirmed in this view. A member's cut is at or below each member's promise,
-    /// including this one's, and this one promises nothing above its frozen stamp. The answers add nothing: a
-    /// newcomer's clock starts above the promise in its copy, and so above every promise that the copy's author has received.
+    /// including this one's, and this one promises nothing above its frozen stamp. Others' promises don't matter: a
+    /// newcomer's clock starts above the promise in its copy, and so above every promise that the copy's author has
+    /// received.
     private var newcomerFloor: HybridTimestamp { (stance.change?.frozen.stamp ?? clock.latest).successor }
 
-    /// The next view, if enough members of this one have accepted it under one ballot.
+    /// The next view; nil until enough members of this one have accepted it under one ballot.
     private var decided: SessionViewRecord? {
         var votes: [ViewBallot: (record: SessionViewRecord, voters: [Int])] = [:]
         for slot in openSlots {
@@ -367,7 +369,7 @@ extension SessionSyncEngine {
         guard ballot.isForced, let change = stance.change, change.ballot == ballot, !change.closing.isEmpty else {
             return false
         }
-        // Holds for any record. Otherwise one that was accepted earlier would wait for members that the user has given up.
+        // Applies to any record, also one accepted earlier, so that none waits for members that the user has given up.
         return openSlots.allSatisfy { voters.contains($0) || change.closing.contains(sources[$0].source) }
     }
 
@@ -388,7 +390,7 @@ extension SessionSyncEngine {
         }
         for closed in record.membership.closed {
             guard let slot = sources.slot(of: closed.source), !sources[slot].isClosed else { continue }
-            // Held counts can differ only if a user decided elsewhere to continue without some of the members.
+            // These differ only if a user elsewhere decided to continue without some of the members.
             if sources[slot].isOpen, sources[slot].held != closed.sequence { return fence(by: number) }
             gaps[slot] = nil
             sources.close(slot, after: closed.sequence)

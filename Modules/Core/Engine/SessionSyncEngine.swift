@@ -5,13 +5,13 @@ public import MeshIdentity
 // Terms in this folder. Docs/Internals/Convergence.md has the rules.
 // - Source: one store of one peer, named by peer ID and incarnation. It numbers its events from 1 without gaps.
 // - Stamp: a hybrid logical clock (`HybridTimestamp`). The order of events is stamp, then source, then sequence.
-// - Held: the part of a source's sequence that is here without a gap. A promise (n, h): nothing more at or below stamp
-//   h beyond n.
+// - Held: the part of a source's sequence that is here without a gap. Promise (n, h): after sequence n, the source
+//   writes nothing at or below stamp h.
 // - Cut: the lowest promise of all members that counts. Confirmed: the prefix of the order below it that all have
 //   acknowledged.
 // - Base: the state at a checkpoint in the confirmed prefix, whose events are folded into it and freed.
-// - Group: members that confirm together. View: its members for the time being (`SessionSyncEngine+Views`).
-// - Sealed: belongs to a group for good. Copy: base and log for a device that joins.
+// - Group: members that confirm together. View: its current members, numbered (`SessionSyncEngine+Views`).
+// - Sealed: belongs to its group for good. Copy: the base and log that a joining device adopts.
 // - The reference's calls: `submitLocal`, `receive`, `applySnapshot` and `store`, without controls, ticks or
 //   directives.
 
@@ -50,12 +50,12 @@ where
     public let snapshotPayloadType: String
     /// The random 32 bits that identify the peer's store, generated with it. An engine without a store generates its own.
     public let incarnation: UInt32
-    /// The last own sequence in the store when it was opened. `.max` for a new store, all of whose names are its own.
+    /// The last own sequence when the store was opened. `.max` for a new store, whose names can't mean other events.
     var launchSequence: UInt64 = .max
     /// Bounds and hooks, as you passed them.
     public let options: SessionEngineOptions<State, Event>
 
-    // These outlive the process, see `image`.
+    // These are persisted; see `image`.
     @usableFromInline var sources: SourceTable
     @usableFromInline var log: EventLog<State, Event>
     /// Events that wait for earlier ones, by slot. They aren't held.
@@ -75,7 +75,7 @@ where
             frozenAt = stamp?.rawValue ?? .max
         }
     }
-    /// The highest stamp that it may promise: `.max` unless a view is being decided. Cached, because reading `stance` is slow.
+    /// The highest stamp that this member may promise: `.max` unless a view is being decided. Cached: `stance` is slow.
     @usableFromInline var frozenAt = UInt64.max
     @usableFromInline var sealed = false
     @usableFromInline var ended = false
@@ -83,7 +83,7 @@ where
     @usableFromInline var cutStamp = HybridTimestamp.zero
     /// The number of confirmed entries at the beginning of the log.
     @usableFromInline var settledCount = 0
-    /// The number of those that the caller has been given. The others are confirmed again after a crash.
+    /// The number of confirmed entries that the caller has been given. After a crash, the others are confirmed again.
     @usableFromInline var announcedCount = 0
     @usableFromInline var confirmationChain = ConfirmationChain()
     @usableFromInline var due = DueEffects<Event>()
@@ -92,18 +92,18 @@ where
     /// The names under which events were issued again.
     var reissues = ReissueTable()
 
-    // These don't outlive the process.
+    // These aren't persisted.
     /// True while an open member has forked and hasn't been replaced.
     @usableFromInline var hasForkedMember = false
     @usableFromInline let interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>
     @usableFromInline var applied: [AppliedEntry<Event>] = []
-    /// True if the last call put exactly one more entry in place: the last one of the log.
+    /// True if the last entry of the log was put in place by the last call and isn't in `applied` yet.
     @usableFromInline var isLastApplied = false
     /// The budget for checks of the reducer; see `checkReducer`.
     var samplingCredit = 0
     var hasRaisedNondeterministic = false
     var comparison = StateComparison()
-    /// True within `gather`; `gathered` has the late entries until it ends.
+    /// True during `gather`, which collects late entries in `gathered` and places them at its end.
     @usableFromInline var isGathering = false
     @usableFromInline var gathered: [LogEntry<Event>] = []
     @usableFromInline var ownUnconfirmed = 0
@@ -113,13 +113,13 @@ where
     }
     /// The part of the base that is known only from a peer's snapshot.
     var snapshotBase: SnapshotBase?
-    /// The last snapshot that carried the state that was shown at that moment.
+    /// The last snapshot that was sent or applied here. It carries the shown state until an event changes that.
     var lastCarrier: SnapshotCarrier?
-    /// The tag of incarnations that the shown state's author has sent.
+    /// The incarnation tag in the snapshot that brought the shown state.
     var peerIncarnationTag: IncarnationTag?
     /// True once the caller has been asked to persist anything.
     var hasPersisted = false
-    /// The last own sequence, in an engine with incarnation 0, that is known only from a peer's state.
+    /// In an engine with incarnation 0: the last own sequence that only a peer's state includes.
     var skipped: UInt64 = 0
     /// Cached, because reading `provisional` copies it.
     @usableFromInline var isProvisionalShown = false
@@ -127,11 +127,11 @@ where
     @usableFromInline var pending = PendingDirectives()
     var random: SplitMix64
     var membershipIntent = MembershipIntent()
-    /// The group that continued without this source, which wants to join it again.
+    /// The group that continued without this source, and that this source wants to join again.
     var groupToRejoin: SessionSource?
-    /// Exchanges since a member of that group was heard.
+    /// Number of exchanges since a member of `groupToRejoin` was heard.
     var rejoinSilence = 0.0
-    /// Exchanges for which this engine has waited for that group, including those in which it was heard.
+    /// Number of exchanges for which this engine has waited for `groupToRejoin`, whether it was heard or not.
     var rejoinWait = 0.0
     /// True while the caller uses only the reference's calls.
     @usableFromInline var isReferenceOnly = true
@@ -194,8 +194,8 @@ where
         return log.metadata(ofLastAppliedIn: log.visible, by: interpreter, sources: sources)
     }
 
-    /// Checks a peer's message before anything in it is used. Mutating, so that the engine isn't copied: it has more
-    /// than a kilobyte.
+    /// Checks a peer's message before anything in it is used. Mutating, so that the engine, which is larger than a
+    /// kilobyte, isn't copied.
     @inlinable
     mutating func check(_ metadata: SessionSyncMetadata, payloadType: String) throws {
         if metadata.protocolVersion == SessionSyncProtocol.currentVersion, metadata.sessionID == sessionID,
@@ -228,7 +228,7 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     /// Maximum number of bytes of own unconfirmed events: the entries of the log, plus each event's size by
     /// `eventBytes`.
     public var ownUnconfirmedBytesMax = 8 << 20
-    /// Maximum number of bytes of the state's checkpoints, by its encoded size. There are at least 4 and at most 32.
+    /// Maximum number of bytes of all checkpoints, by the state's encoded size. There are at least 4 and at most 32.
     /// Without `encodedStateBytes` there are 32.
     let checkpointBytesMax = 8 << 20
     /// Maximum number of events of one source that wait for earlier ones. Others are dropped and requested again.
@@ -237,23 +237,22 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     package let rangeMax = 256
     /// Maximum number of confirmed events that wait to be taken or marked. Beyond it confirmation waits.
     @usableFromInline package var confirmedMax = 4096
-    /// Milliseconds that the persisted clock bound is ahead, so that an idle promise costs no write.
+    /// Milliseconds by which a new persisted clock bound is ahead of the promise, so that idle promises cost no writes.
     let clockLeaseMilliseconds: UInt64 = 500
     /// Milliseconds between two controls of a member that has news; `stepMilliseconds` while it misses events. The
-    /// engine's waiting times count in these. A simulator has faster peers.
+    /// engine's waiting times count in these intervals. Simulators shorten them.
     package var exchangeMilliseconds: UInt64 = 1_000
     package var stepMilliseconds: UInt64 = 250
     /// Milliseconds that a source's stamps may be ahead of the wall clock before an alarm: one day.
     @usableFromInline let clockAheadMilliseconds: UInt64 = 86_400_000
-    /// Keeps confirmed events in the image until `markSideEffects(through:)`, so that they run again after a crash.
+    /// Keeps confirmed events in the image until `markSideEffects(through:)`, so that effects rerun after a crash.
     public var keepsSideEffects = false
     /// True if the engine founds a group with the first peer that it meets. Otherwise it waits to be admitted to an
     /// existing group, as a device does that joins a session.
     public var founds = true
-    /// Reduces every event twice and compares by `stateDigest`, to find reducers that aren't deterministic. Slow.
+    /// After every event, reduces it and up to 31 before it again, to find a reducer that isn't deterministic. Slow.
     public var reducesTwice = false
-    /// Applies an event twice now and then, and always for small states, to find a reducer that isn't deterministic.
-    /// Stops at the first find. On in debug builds.
+    /// Checks like `reducesTwice`, but less often the larger the state is, and raises one alarm. On in debug builds.
     public var samplesReducer = isDebugBuild
     /// Returns the size of an event for the log's bound. Called once for each own event. If nil, only the entry's fixed
     /// size counts, and `SyncedSession` adds the encoded size.
@@ -265,8 +264,8 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     /// Returns a digest of an event for the chain of confirmed events, equal on every replica. If nil, the chain
     /// doesn't cover payloads.
     public var eventDigest: (@Sendable (Event) -> UInt64)?
-    /// Returns a digest to compare states when the reducer is checked (`reducesTwice`, `samplesReducer`). If nil, their
-    /// JSON is compared.
+    /// Returns a digest of a state, for checks of the reducer (`reducesTwice`, `samplesReducer`). If nil, JSON is
+    /// compared.
     public var stateDigest: (@Sendable (State) -> UInt64)?
     /// Reads an event of another payload version. If nil, or without a result, the event stays opaque.
     public var upcast: (@Sendable (SessionSyncMetadata, [UInt8], _ codec: UInt8) -> Event?)?

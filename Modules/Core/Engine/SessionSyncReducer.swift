@@ -80,7 +80,7 @@ public protocol SessionConflictPolicy<State, Event>: Sendable {
 public struct SessionConflictContext<State: Sendable>: Sendable {
     /// The state before the event, at the event's place in the order.
     public let state: State
-    /// The metadata of the last event before this one, in the order, that had an effect; nil if there is none.
+    /// The metadata of the last earlier event in the order that had an effect; nil if there is none.
     public let lastAppliedMetadata: SessionSyncMetadata?
     /// The metadata of the event to judge.
     public let metadata: SessionSyncMetadata
@@ -139,7 +139,7 @@ public struct SessionRandomNumberGenerator: RandomNumberGenerator, Sendable {
 
     public mutating func next() -> UInt64 { generator.next() }
 
-    /// Returns a value of the range. All are equally likely, to within 2⁻⁶⁴ of the range's size.
+    /// Returns a number in the range. All are equally likely: the bias is less than the range's size times 2⁻⁶⁴.
     public mutating func integer(in range: ClosedRange<Int>) -> Int {
         let width = UInt64(bitPattern: Int64(range.upperBound)) &- UInt64(bitPattern: Int64(range.lowerBound))
         return range.lowerBound &+ Int(truncatingIfNeeded: generator.upTo(width))
@@ -148,8 +148,7 @@ public struct SessionRandomNumberGenerator: RandomNumberGenerator, Sendable {
     /// Returns the next number in 0..<1, a multiple of 2⁻⁵³.
     public mutating func fraction() -> Double { generator.fraction() }
 
-    /// Returns the elements in another order. Source: Fisher, Yates, in Durstenfeld's form (CACM 7, 1964). Complexity:
-    /// O(n).
+    /// Returns the elements in random order. O(n). Source: Fisher, Yates, in Durstenfeld's form (CACM 7, 1964).
     public mutating func shuffled<Element>(_ elements: [Element]) -> [Element] {
         var elements = elements
         for last in elements.indices.dropFirst().reversed() { elements.swapAt(last, integer(in: 0...last)) }
@@ -209,7 +208,7 @@ extension SessionSyncEngine {
                 eventSequence: SourceSequence(source: sources[culprit.slot].source, sequence: culprit.sequence)))
     }
 
-    /// The first event whose own result differs between two runs; nil if none did this time.
+    /// The first event that gives two results from the same state; nil if none did this time.
     private func culprit(from first: Int) -> LogEntry<Event>? {
         var step = log
         step.rollBack(to: first)

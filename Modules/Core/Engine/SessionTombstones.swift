@@ -1,8 +1,8 @@
 public import MeshFoundation
 
-/// The IDs of ended sessions. They keep a message that the operating system stored from reviving such a session.
+/// The IDs of ended sessions, so that a message that the operating system delivers late can't revive one.
 ///
-/// A session that ends adds its ID here, in its feature's store (`SessionArchive`). It stays when the session is
+/// A session that ends adds its ID here, in its feature's store (`SessionArchive`). The ID stays when the session is
 /// erased. Beyond `countMax` IDs the oldest are forgotten.
 public struct SessionTombstones: Hashable, Sendable, Codable {
     /// Maximum number of IDs that are kept.

@@ -1,6 +1,6 @@
 package import MeshIdentity
 
-/// A view of a group: its members for the time being. The members of one view decide on the next.
+/// A view of a group: its current members. The members of one view decide on the next.
 ///
 /// Holds the complete membership, so a member that missed several views installs the newest directly.
 public struct SessionViewRecord: Hashable, Sendable, Codable {
@@ -9,7 +9,7 @@ public struct SessionViewRecord: Hashable, Sendable, Codable {
     /// The members of the view.
     package var membership: SessionMembership
 
-    /// Maximum number of views in a session: an epoch is a 32-bit number that names one of them.
+    /// Maximum number of views in a session, because a 32-bit epoch must tell them apart.
     package static let numberMax: UInt64 = 1 << 31
     /// Maximum number of views, or of ballot rounds, that a member's message may skip at once.
     package static let stepMax: UInt64 = 1 << 16
@@ -27,7 +27,7 @@ public struct ViewBallot: Hashable, Sendable, Codable, Comparable {
     package var round: UInt64
     /// The member that makes the attempt.
     package var proposer: SessionSource
-    /// True if the proposer's user has decided, which replaces a majority: all that stay must agree.
+    /// True if the proposer's user has decided. Then all members that stay must agree, instead of a majority.
     package var isForced: Bool { byUser == true }
     private var byUser: Bool?
 
@@ -57,11 +57,11 @@ public struct AcceptedView: Hashable, Sendable, Codable {
     }
 }
 
-/// A member's position on the way from one view to the next. It outlives the process, and is forgotten with the view.
+/// A member's position on the way from one view to the next. Persisted until the next view is installed.
 public struct ViewChange: Hashable, Sendable, Codable {
     /// The highest ballot that the member has promised.
     package var ballot: ViewBallot
-    /// The limit of the member's promises until it is in another view.
+    /// The member's last promise until it is in another view.
     package var frozen: SequencePromise
     /// Sources of which the member takes only events that staying members already hold.
     package var quarantined: [SessionSource] = []
@@ -93,8 +93,8 @@ public struct ViewStatement: Hashable, Sendable, Codable {
         self.isLeaving = isLeaving
     }
 
-    /// Merges another statement of the same author, unless it is of an earlier view. Statements of one view can
-    /// overtake each other, and each adds to the others.
+    /// Merges another statement of the same author, unless it is of an earlier view. Statements of one view may arrive
+    /// in any order, and each adds to the others.
     mutating func merge(_ other: ViewStatement) {
         guard other.number == number else {
             if other.number > number { self = other }
@@ -115,7 +115,7 @@ public struct ViewStatement: Hashable, Sendable, Codable {
     }
 }
 
-/// Events of other members that a member passes on. They stay their authors' events, and the member vouches for them.
+/// Events of other members that a member relays. It vouches that their authors wrote them.
 public struct SessionRelay<Event: Codable & Sendable>: Sendable, Codable {
     /// `SessionSyncMetadata.payloadType` of the envelopes that carry relays.
     package static var payloadType: String { "sessionmesh.relay" }
@@ -129,14 +129,14 @@ public struct SessionRelay<Event: Codable & Sendable>: Sendable, Codable {
 
 /// The group's members as one source reports them in its own controls.
 struct MemberReport: Sendable {
-    /// The number of the latest view that the source has reported, and that view's members.
+    /// The number of the latest view that the source has reported; `members` are that view's.
     private var number: UInt64 = 0
     private(set) var members: [SessionSource] = []
-    /// The members that the source says it has heard itself.
+    /// The members that the source reports to have heard directly.
     private(set) var heard: Set<SessionSource> = []
     /// Exchanges for which the source has reported these members.
     private(set) var age = 0.0
-    /// Exchanges since the source's last control, less those for which it announced silence.
+    /// Exchanges since the source's last control, less the silence that it announced.
     private(set) var silence = 0.0
 
     /// Number of exchanges after which a silent member is out of reach, and after which an unchanged report may
@@ -162,11 +162,11 @@ struct MemberReport: Sendable {
 /// Additions by majority (rule 24 of Docs/Internals/Convergence.md): a member that took no part in deciding a view
 /// follows it only once a majority of the members in reach report it.
 ///
-/// Otherwise one member could add members that don't exist, and the group would wait for them forever. Waiting is safe:
-/// a waiting member is like one that hasn't heard of the view yet.
+/// Otherwise one member could add members that don't exist, and the group would wait for them forever. Not following is
+/// safe: it is as if the member hadn't heard of the view yet.
 extension SessionSyncEngine {
-    /// Records a source's report of the members. A member's next incarnation reports for it. So does an invited peer that
-    /// says it has joined. Either may be the only one left that knows the view.
+    /// Records a source's report of the members. A member's next incarnation reports in its place, and a trusted peer
+    /// reports too: either may be the only one left that knows the view.
     mutating func recordReport(_ message: EngineMessage<State, Event>, of slot: Int) {
         guard message.control.group == groupName else { return }
         let peerID = message.source.peerID
@@ -194,7 +194,7 @@ extension SessionSyncEngine {
         let reporters = inReach.filter { Set(sources[$0].report.members).isSuperset(of: added) }
         if 2 * reporters.count > inReach.count { return true }
         // Members that heard of the view from the same member would wait for each other, if the rest of its electorate
-        // is gone. They follow it once the members that may have decided it are a majority.
+        // is gone. They follow after a while, once the members that may have decided it are a majority.
         guard reporters.contains(where: { sources[$0].report.age > MemberReport.exchangesMax }) else { return false }
         let deciders = openSlots.filter { reporters.contains($0) || !isInReach($0) || vote(of: $0) != nil }
         return isMajority(deciders.count)
@@ -209,7 +209,7 @@ extension SessionSyncEngine {
             && sources[slot].report.silence <= MemberReport.exchangesMax
     }
 
-    /// True if this member has heard that one, or a member that isn't excluded says that it has.
+    /// True if this member has heard that one, or another member that isn't excluded reports to have heard it.
     func isCorroborated(_ slot: Int, excluding excluded: Set<SessionSource>) -> Bool {
         let source = sources[slot].source
         return sources[slot].lastHeard != nil || !sources[slot].acknowledged.isEmpty

@@ -11,17 +11,16 @@ import MeshIdentity
 /// Engines with such bases may order events that were concurrent with the snapshot differently. So where two states
 /// include the same, one of the engines takes the other's: see `yields(to:)`.
 struct SnapshotBase: Sendable {
-    /// The last included sequence of each source of which no event has come, by the reference's keys.
+    /// The last sequence that the base includes of each source that hasn't been met yet, by the reference's keys.
     var unmet: [String: UInt64]
-    /// The number of events of an earlier incarnation of the local peer that the base includes, while its name isn't
-    /// known here.
+    /// The number of events in the base by an earlier incarnation of the local peer; 0 once its name is known.
     var earlierEventCount: UInt64
-    /// The stamp at which the snapshot was made. A peer may have ordered events up to then before some that the base includes.
+    /// The stamp at which the snapshot was made. Peers may place events up to then before some in the base.
     let madeAt: HybridTimestamp
 }
 
 extension SessionSyncEngine {
-    /// True if the caller uses only the reference's calls, and keeps nothing of what the engine holds.
+    /// True if the caller uses only the reference's calls and persists nothing.
     var isClassic: Bool { isReferenceOnly && !sealed && groupName == nil && !hasPersisted && !options.catchesUpLater }
 
     /// The last sequence held of each source, as events or in the base.
@@ -34,23 +33,23 @@ extension SessionSyncEngine {
         max(provisional?.earlierEventCount ?? 0, snapshotBase?.earlierEventCount ?? 0)
     }
 
-    /// True if the snapshot's events can't come any more, or if a base of an earlier snapshot may differ from its state.
+    /// True if a snapshot must become the base: its events can't come any more, or this engine has such a base already.
     func becomesBase(_ included: [String: UInt64], _ earlierEventCount: UInt64, _ shown: [String: UInt64]) -> Bool {
         guard isClassic else { return false }
-        // A process that has ended sends nothing.
+        // The state includes events of this peer's ended processes, which can't send them any more.
         if skipped > 0 || earlierEventCount > shownEarlierEventCount { return true }
         if included.contains(where: { isEarlierIncarnation($0.key) && $0.value > shown[$0.key] ?? 0 }) { return true }
-        // Later events of that source have come.
+        // Later events of a source have come, so the included ones won't.
         for (slot, gap) in gaps {
             if let first = gap.first, first.sequence - 1 <= included[sources.vectorKey(slot)] ?? 0 { return true }
         }
-        // This engine's order of events isn't the peer's: see `yields`.
+        // An engine with such a base may order events differently from its peer.
         return snapshotBase != nil
     }
 
-    /// True if the other's state is taken where both include the same. An engine with an ordered state takes none.
-    /// Another engine takes an ordered state, and any state while no snapshot carries its own. Otherwise the later
-    /// snapshot wins.
+    /// True if this engine takes the snapshot's state where both states include the same events. An engine with an
+    /// ordered state keeps it. Any other takes an ordered state, and any state while no snapshot carries its own.
+    /// Otherwise the later snapshot wins.
     func yields(to snapshot: SnapshotCarrier) -> Bool {
         guard !isOrdered else { return false }
         guard let carrier, !snapshot.isOrdered else { return true }
@@ -60,7 +59,7 @@ extension SessionSyncEngine {
     /// True if the shown state is the result of its events in their order.
     var isOrdered: Bool { provisional == nil && snapshotBase == nil || carrier?.isOrdered == true }
 
-    /// The snapshot that brought the shown state here, or carried it to the peers.
+    /// The snapshot that brought the shown state here, or carried it to the peers; nil if there is none.
     var carrier: SnapshotCarrier? {
         guard let lastCarrier, lastCarrier.count == countOfShown else { return nil }
         return lastCarrier
@@ -69,8 +68,8 @@ extension SessionSyncEngine {
     /// The number of events that the shown state includes. The vector only grows, so two equal counts mean one vector.
     var countOfShown: UInt64 { shownVector.values.reduce(shownEarlierEventCount, &+) }
 
-    /// True if the caller must publish the shown state: no snapshot carries it, or only a peer's. That peer, like this
-    /// app, may have been launched again since.
+    /// True if the caller must publish the shown state: no snapshot carries it, or it includes an earlier incarnation
+    /// of this peer and only a peer's snapshot carries it. That peer may have been launched again since.
     @usableFromInline var needsPublishing: Bool {
         guard let snapshotBase, isClassic else { return false }
         let isOfEarlierIncarnation =
@@ -78,7 +77,7 @@ extension SessionSyncEngine {
         return carrier == nil || isOfEarlierIncarnation && carrier?.peerID != localPeerID
     }
 
-    /// True if the state includes all that can't be put on top of it: what the base includes, and the events of its
+    /// True if a snapshot's state includes all that can't be replayed on top of it: the base's events, and those of its
     /// author's earlier incarnations. An author that was launched again may include those without knowing the
     /// incarnation's name.
     func keepsBase(_ included: [String: UInt64], _ earlierEventCount: UInt64, from author: String) -> Bool {
@@ -127,7 +126,7 @@ extension SessionSyncEngine {
         sources[slot].folded = included
     }
 
-    /// Names the earlier incarnation as a peer does.
+    /// Takes the name of the earlier incarnation from a vector in which a peer names it.
     mutating func resolveEarlierIncarnation(by included: [String: UInt64]) {
         guard let count = snapshotBase?.earlierEventCount, count > 0,
             let name = included.filter({
@@ -138,7 +137,7 @@ extension SessionSyncEngine {
         snapshotBase?.earlierEventCount = 0
     }
 
-    /// Tags that name the incarnation behind each bare ID in a vector, because metadata from the caller doesn't.
+    /// Tags that name the incarnation of each bare ID in a vector, because the caller's metadata may not.
     func incarnationTags(for vector: [String: UInt64]) -> [IncarnationTag] {
         guard isClassic || shownEarlierEventCount > 0 else { return [] }
         return sources.indices.compactMap { slot in
@@ -152,8 +151,8 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Replaces the names of incarnations in a vector by those used here.
-    /// - Returns: false if the snapshot counts events of an incarnation that has no name here yet, because its events
+    /// Replaces a vector's names of incarnations with the names used here.
+    /// - Returns: false if an incarnation in the snapshot has no name here yet. The snapshot is then stale: the events
     ///   will come.
     mutating func normalizeIncarnations(in included: inout [String: UInt64], by tag: IncarnationTag?) throws -> Bool {
         if let tag {
@@ -171,7 +170,7 @@ extension SessionSyncEngine {
                 included[key] = max(included[key] ?? 0, tag.earlier)
             }
         }
-        // The author knows of a later incarnation, and has a name for the one that is the latest here.
+        // The author knows a later incarnation of a peer, so its vector names the one that has the bare ID here.
         for slot in sources.indices.dropFirst() {
             let source = sources[slot].source
             guard sources.vectorKey(slot) == source.peerID, let count = included.removeValue(forKey: source.description)
@@ -188,7 +187,7 @@ extension SessionSyncEngine {
         lastCarrier?.count &-= count
     }
 
-    /// Recognizes a later incarnation: its event was written after the base, with a sequence that the base includes.
+    /// Recognizes a later incarnation: its event is newer than the base but has a sequence that the base includes.
     mutating func detectLaterIncarnation(in metadata: SessionSyncMetadata) {
         guard let snapshotBase, metadata.sequence <= snapshotBase.unmet[metadata.sourcePeerID] ?? 0,
             metadata.causalTimestamp.millisecondsSince1970 > snapshotBase.madeAt.milliseconds
@@ -199,7 +198,7 @@ extension SessionSyncEngine {
     func isEarlierIncarnation(_ key: String) -> Bool { key.hasPrefix("\(localPeerID)/") }
 }
 
-/// The snapshot that carries a state.
+/// The facts about a snapshot that decide which of two states is taken.
 struct SnapshotCarrier: Sendable {
     let revision: UInt64
     let peerID: String
@@ -224,7 +223,7 @@ struct IncarnationTag: Sendable {
     var key: String { "\(latest)+\(earlier)" }
 
     /// Removes a peer's tag from a vector.
-    /// - Returns: the peer's tag, as stated by itself or as the snapshot's author has heard.
+    /// - Returns: the peer's tag, as the snapshot's author states it.
     static func take(of peerID: String, outOf vector: inout [String: UInt64]) -> IncarnationTag? {
         guard let key = vector.filter({ $0.value == 0 && $0.key.hasPrefix("\(peerID)/") }).keys.min() else {
             return nil
@@ -239,7 +238,7 @@ struct IncarnationTag: Sendable {
 }
 
 extension SessionSyncMetadata {
-    /// The latest stamp that a snapshot's state may include. Without a stamp, it follows from its author's clock.
+    /// The latest stamp that a snapshot's state may include. Without a stamp, the author's wall clock decides.
     var madeAt: HybridTimestamp {
         stamp == .zero ? HybridTimestamp(milliseconds: causalTimestamp.millisecondsSince1970, counter: .max) : stamp
     }

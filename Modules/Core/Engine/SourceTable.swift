@@ -4,20 +4,20 @@ public import MeshIdentity
 @usableFromInline
 struct SourceRecord: Sendable {
     @usableFromInline let source: SessionSource
-    /// The position of the source among all known ones, which orders equal stamps.
+    /// The source's position in the order of all known sources, which decides between equal stamps.
     @usableFromInline var rank = 0
     /// A stable fingerprint of the source, for the confirmation chain.
     @usableFromInline let digest: UInt64
 
     /// The last sequence up to which all events are held.
     @usableFromInline var held: UInt64 = 0
-    /// The highest stamp of the source's events held above the base. For the local source, only events from a store or a copy.
+    /// The highest stamp of the source's held events above the base. The local source's own submissions don't raise it.
     @usableFromInline var lastStamp = HybridTimestamp.zero
     /// The first sequence of the source that counts in this group.
     @usableFromInline var first: UInt64 = 1
-    /// The last sequence that the base includes.
+    /// The last sequence of the source that the base includes.
     @usableFromInline var folded: UInt64 = 0
-    /// The last sequence that the caller has been asked to persist.
+    /// The last sequence of the source that the caller has been asked to persist.
     @usableFromInline var persisted: UInt64 = 0
 
     /// True for a member, whose promises bound the cut.
@@ -39,7 +39,7 @@ struct SourceRecord: Sendable {
     @usableFromInline fileprivate(set) var final: UInt64 = 0
 
     @usableFromInline var promises = PromiseTable()
-    /// Lower bound of what every other member has acknowledged of this source.
+    /// Lower bound of the sequence that every other member has acknowledged of this source.
     @usableFromInline var heldByAll: UInt64 = 0
     /// The sequences that this member has acknowledged, by slot.
     @usableFromInline var acknowledged: [UInt64] = []
@@ -56,7 +56,7 @@ struct SourceRecord: Sendable {
     /// The token that the source wants to have returned.
     @usableFromInline var echo: UInt32?
     @usableFromInline var isForked = false
-    /// True once the caller knows that the source's clock is far ahead of the local one.
+    /// True once the alarm has been raised that the source's clock is far ahead of the local one.
     @usableFromInline var hasRaisedFarAhead = false
     @usableFromInline var lastHeard: ClockEcho?
     var roundTrips = RoundTrips()
@@ -87,9 +87,9 @@ struct SourceRecord: Sendable {
 @usableFromInline
 struct SourceTable: Sendable {
     @usableFromInline var records: [SourceRecord]
-    /// The stamp by slot up to which a member has promised to write nothing beyond what is held of it. `.max` for the
-    /// local source, whose clock bounds it, and for sources that aren't members. A separate array, because every event
-    /// scans it.
+    /// By slot: the stamp up to which a member has promised to write nothing but what is held here. `.max` for the
+    /// local source, whose clock is its bound, and for sources that aren't members. A separate array, because every
+    /// event scans it.
     @usableFromInline var promised: [UInt64] = [.max]
 
     /// Slots by their ranks.
@@ -141,7 +141,7 @@ struct SourceTable: Sendable {
 
     func slot(of source: SessionSource) -> Int? { slot(of: source.peerID, source.incarnation) }
 
-    /// The round trips with a peer. Only the incarnation that was heard last has any, because all of them share one clock.
+    /// The round trips with a peer. Its incarnations share one clock, so only the one measured last has any.
     func roundTrips(with peerID: String) -> RoundTrips {
         placeOfRoundTrips(with: peerID).map { records[$0].roundTrips } ?? RoundTrips()
     }
@@ -179,7 +179,7 @@ struct SourceTable: Sendable {
         forgetHeldByAll()
     }
 
-    /// - Parameter final: the last of its events that counts.
+    /// - Parameter final: the last sequence of the source that counts.
     mutating func close(_ slot: Int, after final: UInt64) {
         records[slot].isOpen = false
         records[slot].isClosed = true
@@ -194,7 +194,7 @@ struct SourceTable: Sendable {
         notePromise(of: slot)
     }
 
-    /// Counts waiting promises after more of the source is held.
+    /// Lets waiting promises count, after more events of the source are held.
     @inlinable
     mutating func activatePromises(of slot: Int) {
         guard !records[slot].promises.pending.isEmpty else { return }
@@ -220,7 +220,7 @@ struct SourceTable: Sendable {
         for slot in records.indices { records[slot].heldByAll = 0 }
     }
 
-    /// The sequence of the source up to which every other member has acknowledged it. O(members).
+    /// The last sequence of the source that every other member has acknowledged; caches it. O(members).
     @usableFromInline
     mutating func countHeldByAll(_ slot: Int) -> UInt64 {
         var least = UInt64.max
@@ -250,7 +250,7 @@ struct SourceTable: Sendable {
         for (rank, slot) in inOrder.enumerated() { records[slot].rank = rank }
     }
 
-    /// The slot of another source of the same peer that isn't closed and whose events are held.
+    /// The slot of another incarnation of the same peer that isn't closed and of which events are held.
     func heldIncarnation(of source: SessionSource) -> Int? {
         records.indices.last { slot in
             let record = records[slot]
@@ -298,8 +298,8 @@ struct SourceTable: Sendable {
 
 /// The promises of one source about its future events (rule 2 of Docs/Internals/Convergence.md).
 ///
-/// "Nothing more from me at or below `stamp` beyond `sequence`" counts once all up to `sequence` is held, and waits
-/// until then. At most 8 wait. Beyond that a middle one is dropped, because a later promise says more.
+/// A promise counts once all events up to its `sequence` are held, and waits until then. At most 8 wait. Beyond that a
+/// middle one is dropped, because a later promise says more.
 @usableFromInline
 struct PromiseTable: Sendable {
     @usableFromInline var usable = HybridTimestamp.zero
@@ -330,7 +330,7 @@ struct PromiseTable: Sendable {
         if pending.count > Self.pendingMax { pending.remove(at: Self.pendingMax / 2) }
     }
 
-    /// Counts the waiting promises up to what is held now.
+    /// Lets waiting promises count whose sequence is held now.
     @inlinable
     mutating func activate(held: UInt64) {
         while let first = pending.first, first.sequence <= held {

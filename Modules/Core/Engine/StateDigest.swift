@@ -15,17 +15,17 @@ package struct StateDigest: Hashable, Sendable, Codable {
         (self.position, self.chain, self.state, self.version) = (position, chain, state, version)
     }
 
-    /// Compares the states; nil if they may differ.
+    /// Compares two states; nil unless both follow the same events in the same reducer version.
     func agrees(with other: StateDigest) -> Bool? {
         guard position == other.position, chain == other.chain, version == other.version else { return nil }
         return state == other.state
     }
 }
 
-/// Digests of this engine's state and of the other members', to find states that differ after the same events (rule 11
-/// of Docs/Internals/Convergence.md).
+/// Digests of this engine's and other members' states, to find states that differ after the same events (rule 11 of
+/// Docs/Internals/Convergence.md).
 ///
-/// Not persisted: after a relaunch the next digest is compared.
+/// Not persisted: after a relaunch, comparison starts with the next digest.
 struct StateComparison: Sendable {
     private var own: [StateDigest] = []
     private var others: [SessionSource: [StateDigest]] = [:]
@@ -99,8 +99,8 @@ package struct SessionMilestone<State: Sendable>: Sendable {
 }
 
 extension SessionSyncEngine {
-    /// The newest confirmed milestone, unless it has a digest already, its state isn't in memory any more, or it depends
-    /// on an event that this version can't read.
+    /// The newest confirmed milestone, unless it has a digest already, its state isn't in memory any more, or an event
+    /// before it can't be read by this version.
     ///
     /// Complexity: reduces at most 31 events, usually none.
     /// - Parameters:
@@ -129,7 +129,7 @@ extension SessionSyncEngine {
         return SessionMilestone(position: position, chain: chain, state: prefix.current.state)
     }
 
-    /// Takes a digest of a milestone's state, to send it to other members and compare it with theirs.
+    /// Takes a milestone's digest, to send it to other members and compare it with theirs.
     package mutating func add(_ digest: StateDigest) {
         comparison.forget { sources.slot(of: $0).map { !sources[$0].isOpen } ?? true }
         if comparison.add(digest) { pending.raise(.stateDiverged(position: digest.position)) }

@@ -18,7 +18,7 @@ public struct AnySessionSyncEnvelope: Sendable {
         payload = ErasedPayload(envelope.payload, encoded: encoded)
     }
 
-    /// Creates an envelope as it arrived.
+    /// Creates an envelope from metadata and an encoded payload, as a transport receives them.
     public init(metadata: SessionSyncMetadata, payload: EncodedPayload) {
         self.metadata = metadata
         self.payload = ErasedPayload(payload)
@@ -31,7 +31,7 @@ public struct AnySessionSyncEnvelope: Sendable {
         try payload.decoded(as: type, type: metadata.payloadType)
     }
 
-    /// The number of the payload's bytes; nil while it is a value.
+    /// The number of the payload's bytes, if it arrived encoded; otherwise nil.
     package var encodedByteCount: Int? { payload.encodedByteCount }
 
     /// The payload's bytes: as they arrived, or else written by `codec`.
@@ -45,11 +45,11 @@ public struct AnySessionSyncEnvelope: Sendable {
 public struct AnySessionSyncSnapshot: Sendable {
     /// The snapshot's author, moment and session.
     public var metadata: SessionSyncMetadata
-    /// The number of the snapshot among those of its sender; see ``SessionSyncSnapshot/revision``.
+    /// The snapshot's revision, which its sender counts; see ``SessionSyncSnapshot/revision``.
     public var revision: UInt64
     /// The last sequence of each peer that the state includes.
     public var peerSequenceVector: [String: UInt64]
-    /// The bytes that the sender's engine adds for other engines, opaque to transports.
+    /// The bytes that the sender's engine adds for other engines. Transports don't read them.
     public var checkpoint: [UInt8]?
     private let state: ErasedPayload
 
@@ -62,7 +62,7 @@ public struct AnySessionSyncSnapshot: Sendable {
         state = ErasedPayload(snapshot.state)
     }
 
-    /// Creates a snapshot as it arrived.
+    /// Creates a snapshot from the fields that a transport receives.
     public init(
         metadata: SessionSyncMetadata, revision: UInt64, peerSequenceVector: [String: UInt64], state: EncodedPayload,
         checkpoint: [UInt8]? = nil
@@ -81,7 +81,7 @@ public struct AnySessionSyncSnapshot: Sendable {
         try state.decoded(as: type, type: metadata.payloadType)
     }
 
-    /// The number of the state's bytes; nil while it is a value.
+    /// The number of the state's bytes, if it arrived encoded; otherwise nil.
     package var encodedByteCount: Int? { state.encodedByteCount }
 
     /// The state's bytes: as they arrived, or else written by `codec`.

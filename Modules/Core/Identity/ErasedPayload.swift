@@ -2,7 +2,7 @@ import MeshFoundation
 
 /// A payload whose type only the feature knows: the value itself, or its bytes as they came from a peer.
 ///
-/// The transport encodes it, because only the transport knows the codec. A transport inside one process never encodes.
+/// The transport encodes it, because only the transport knows the codec. A transport inside one process doesn't encode.
 struct ErasedPayload: Sendable {
     private enum Form {
         case value(any Codable & Sendable, encoded: EncodedPayload?)
@@ -15,7 +15,7 @@ struct ErasedPayload: Sendable {
     init(_ value: some Codable & Sendable, encoded: EncodedPayload? = nil) { form = .value(value, encoded: encoded) }
     init(_ payload: EncodedPayload) { form = .encoded(payload) }
 
-    /// The number of bytes; nil while it is a value.
+    /// The number of bytes, if the payload arrived encoded; otherwise nil.
     var encodedByteCount: Int? {
         guard case .encoded(let payload) = form else { return nil }
         return payload.bytes.count
@@ -43,7 +43,7 @@ struct ErasedPayload: Sendable {
                 return try payload.codec.decode(Value.self, from: payload.bytes)
             case .value(let value, _):
                 if let value = value as? Value { return value }
-                // Converts to another type of the same shape, as a transmission would.
+                // Converts the value to another type with the same fields, as sending it would.
                 return try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
             }
         } catch {

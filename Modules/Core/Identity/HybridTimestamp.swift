@@ -1,7 +1,7 @@
 /// A point on a hybrid logical clock: 48 bits of milliseconds since 1970 and a 16-bit counter.
 ///
-/// Timestamps are compared as one number. If the author of one event knew another event, that one has the lower
-/// timestamp, whatever the clocks of the devices showed.
+/// Timestamps are compared as one number. An event has a higher timestamp than every event that its author knew,
+/// whatever the devices' clocks showed.
 ///
 /// Source: Kulkarni, Demirbas, Madappa, Avva, Leone: *Logical Physical Clocks* (2014). Deviation: a full counter
 /// carries into the milliseconds instead of blocking.
@@ -25,7 +25,7 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable, Codable {
         try container.encode(rawValue)
     }
 
-    /// The stamp of metadata that was made manually.
+    /// The stamp of metadata that an app makes itself.
     @inlinable public static var zero: HybridTimestamp { HybridTimestamp(rawValue: 0) }
     /// Maximum number of milliseconds: 2^48 − 1, in the year 10889.
     @inlinable public static var millisecondsMax: UInt64 { (1 << 48) - 1 }
@@ -44,8 +44,8 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable, Codable {
     public static func < (left: HybridTimestamp, right: HybridTimestamp) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A clock whose timestamps exceed everything that its owner has seen. It is a value without a time source: the caller
-/// passes the wall time.
+/// A clock whose timestamps exceed all that its owner has seen. The caller passes the wall time: the clock is a value
+/// without a time source.
 ///
 /// The clock follows a peer's stamp up to the **ceiling**, far beyond every wall clock. The range from the ceiling to
 /// the **limit** is the headroom. If a peer has driven honest clocks to the ceiling, they continue there. In the
@@ -56,10 +56,10 @@ public struct HybridLogicalClock: Sendable, Hashable, Codable {
 
     private enum CodingKeys: String, CodingKey { case highest = "latest" }
 
-    /// Creates a clock that never goes back behind `latest`.
+    /// Creates a clock whose timestamps are later than `latest`.
     ///
-    /// - Parameter latest: the last timestamp of an earlier clock. One at or beyond the limit was poisoned, and the
-    ///   clock starts at the ceiling.
+    /// - Parameter latest: the last timestamp of an earlier clock. If it is at or beyond the limit, a peer has poisoned
+    ///   that clock, and this one starts at the ceiling.
     @inlinable
     public init(latest: HybridTimestamp = .zero) { highest = latest.isUsable ? latest : .ceiling }
 
@@ -80,8 +80,8 @@ public struct HybridLogicalClock: Sendable, Hashable, Codable {
     }
 
     /// Follows a peer's timestamp, so that later ones exceed it. In the headroom it follows by at most 65,536 steps.
-    /// - Returns: true if later timestamps exceed it. If it is false where the newest value wins, don't accept the
-    ///   value.
+    /// - Returns: true if later timestamps exceed it. If false, don't accept a value for which the newest wins: no
+    ///   local one could replace it.
     @inlinable @discardableResult
     public mutating func observe(_ timestamp: HybridTimestamp) -> Bool {
         guard timestamp.rawValue > highest.rawValue else { return true }
@@ -98,17 +98,17 @@ public struct HybridLogicalClock: Sendable, Hashable, Codable {
 }
 
 extension HybridTimestamp {
-    /// The timestamp up to which a clock follows any peer and the wall clock, in the year 4199.
+    /// The highest timestamp to which a peer or the wall clock moves a clock at once, in the year 4199.
     @inlinable public static var ceiling: HybridTimestamp { HybridTimestamp(rawValue: 1 << 62) }
-    /// The timestamp from which on stamps are refused, in the year 6429.
+    /// The lowest timestamp that is refused, in the year 6429.
     @inlinable public static var limit: HybridTimestamp { HybridTimestamp(rawValue: 1 << 63) }
 
-    /// True if it is below `limit`. Stamps beyond are refused.
+    /// True if the timestamp is below `limit`. Others are refused.
     @inlinable public var isUsable: Bool { rawValue < Self.limit.rawValue }
 
-    /// Maximum number of steps that one message moves a clock in the headroom. A peer needs 2^46 messages to use it up.
+    /// Maximum number of steps by which one message moves a clock in the headroom. To use it up takes 2^46 messages.
     static var stepMax: UInt64 { 1 << 16 }
 
-    /// True if clocks that follow by steps can have reached it, which is half of the headroom.
+    /// True below the middle of the headroom, which clocks that follow by steps don't reach.
     package var isPlausible: Bool { rawValue < Self.ceiling.rawValue + Self.ceiling.rawValue / 2 }
 }

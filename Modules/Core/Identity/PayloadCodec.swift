@@ -5,7 +5,7 @@
 /// - For any input, neither may trap or use more memory than a small multiple of the input: peers aren't trusted.
 /// - Both are called on any thread, several at once.
 public protocol PayloadCodec: Sendable {
-    /// The codec's ID in every frame, so that peers may write different codecs.
+    /// The codec's ID, which is in every frame, so that peers may use different codecs.
     var id: PayloadCodecID { get }
     /// Returns the bytes of one value, without a frame around them.
     ///

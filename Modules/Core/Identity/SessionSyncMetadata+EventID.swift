@@ -1,7 +1,7 @@
 public import MeshFoundation
 
 extension SessionSyncMetadata {
-    /// The ID that follows from the other fields, so it takes no space on the wire.
+    /// The ID that is derived from the other fields, so it takes no space on the wire.
     ///
     /// A UUID of version 8 (RFC 9562, section 5.8) over the MurmurHash3 (x64, 128 bits, seed 0) of: the session's 16
     /// bytes, the incarnation (4 bytes), sequence (8) and stamp (8), little-endian, the source peer's ID in UTF-8, a

@@ -16,12 +16,12 @@ public struct SessionSyncMetadata: Sendable {
     public var causalTimestamp: Date
     /// Seconds on a clock that never jumps, comparable only on the source's device.
     public var monotonicTimestamp: TimeInterval?
-    /// The name of the payload's type, so that another type's bytes are never decoded as this one.
+    /// The name of the payload's type. It prevents decoding the bytes as another type.
     public var payloadType: String
-    /// The last sequence of the receiver that the sender has seen; nil if it doesn't say. Carried unchanged: engines of
-    /// this library acknowledge in controls.
+    /// The last sequence of the receiver that the sender has seen; nil if it doesn't say. Only carried: this library's
+    /// engines acknowledge in controls.
     public var acknowledgedSequence: UInt64?
-    /// The stamp that determines the place in the total order; zero in metadata made manually.
+    /// The stamp that determines the place in the total order; zero in metadata that an app makes itself.
     public var stamp: HybridTimestamp
     /// The random 32 bits that identify the source's store, generated with it.
     public var incarnation: UInt32
@@ -30,7 +30,7 @@ public struct SessionSyncMetadata: Sendable {
     /// The source's promise about its future events.
     public var promise: SequencePromise?
 
-    /// The event ID if it was chosen; nil if it follows from the other fields.
+    /// The event ID, if it was chosen; nil if it is derived from the other fields.
     @usableFromInline package var explicitEventID: UUID?
 
     /// Creates metadata from its fields, without checking them.
@@ -52,8 +52,8 @@ public struct SessionSyncMetadata: Sendable {
             promise: promise)
     }
 
-    /// Creates metadata from every field as it is. Unlike `init` above, it generates no random ID, which would keep the
-    /// optimizer from dropping unused metadata.
+    /// Creates metadata from all fields as they are. It never generates a random ID, as the `init` above may, so the
+    /// optimizer can drop unused metadata.
     @inlinable
     package init(
         protocolVersion: Int, sessionID: UUID, featureID: String, sourcePeerID: String, explicitEventID: UUID?,
@@ -84,7 +84,7 @@ public struct SessionSyncMetadata: Sendable {
     }
 }
 
-/// A promise: "Nothing more from me at or below `stamp` beyond `sequence`."
+/// A source's promise: after `sequence`, it writes no event with a stamp at or below `stamp`.
 public struct SequencePromise: Hashable, Sendable, Codable {
     /// The last sequence that the author has assigned.
     public var sequence: UInt64

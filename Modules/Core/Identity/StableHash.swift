@@ -2,8 +2,8 @@ package import MeshFoundation
 
 /// MurmurHash3, x64, 128 bits: the same value on every system and in every version.
 ///
-/// It names events and fingerprints states. It is not for secrets, and no protection against a hostile peer. Source:
-/// Austin Appleby, MurmurHash3 (public domain), checked against its published vectors.
+/// For IDs of events and fingerprints of states. Not for secrets: a hostile peer can find collisions. Source: Austin
+/// Appleby, MurmurHash3 (public domain), checked against its published vectors.
 package struct StableHash: Hashable, Sendable, CustomStringConvertible {
     package let low: UInt64
     package let high: UInt64
@@ -11,8 +11,8 @@ package struct StableHash: Hashable, Sendable, CustomStringConvertible {
     package init(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) {
         let mixing = Mixing.constants
         var h1 = seed
-        // The second half without its last summand, which is added where nothing waits for it. Each block depends on
-        // the one before, so additions on that path determine the time for a large input.
+        // The second half without its last summand. Each block depends on the one before, so additions on that path
+        // determine the time for a large input. This one is added off the path.
         var sum2 = seed &- mixing.summand2
         var h2 = seed
         if var cursor = bytes.baseAddress {
@@ -80,8 +80,8 @@ extension UUID {
 
 /// The constants of the algorithm.
 ///
-/// Not literals: the compiler would split a product with a known factor that is then rotated into two products, and
-/// make longer chains of sums with known summands. Together that nearly doubles the time for a large input.
+/// Not literals, because the compiler would split a rotated product with a known factor into two products, and make
+/// longer chains of sums with known summands. That nearly doubles the time for a large input.
 private struct Mixing {
     let factor1 = Mixing.word("87c37b91114253d5")
     let factor2 = Mixing.word("4cf5ad432745937f")
@@ -115,7 +115,7 @@ extension UnsafeRawPointer {
         UInt64(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// Reads one to seven bytes, in two reads that overlap or in three.
+    /// Reads one to seven bytes: two overlapping words, or three bytes that may overlap.
     @inline(__always)
     fileprivate func littleEndianWord(count: Int) -> UInt64 {
         if count >= 4 {

@@ -1,7 +1,7 @@
 public import MeshFoundation
 
 extension SessionTimerAnchor {
-    /// Returns a timer that starts running at that moment.
+    /// Returns a timer that starts at that moment.
     /// - Parameter duration: seconds until the expected end, if there is one.
     public static func start(at moment: Date, duration: TimeInterval? = nil) -> SessionTimerAnchor {
         SessionTimerAnchor(
@@ -9,7 +9,7 @@ extension SessionTimerAnchor {
             expectedEndAt: duration.map(moment.addingTimeInterval), stepStartedAt: nil)
     }
 
-    /// Stops the timer from counting. A second pause changes nothing.
+    /// Pauses the timer. A second pause changes nothing.
     public mutating func pause(at moment: Date) {
         guard !isPaused else { return }
         accumulatedElapsedBeforeAnchor = elapsed(at: moment)
@@ -32,13 +32,13 @@ extension SessionTimerAnchor {
         isPaused = false
     }
 
-    /// Starts a step, such as a lap, an interval or a set. While paused, the step starts at the pause, so its time is 0.
+    /// Starts a step, such as a lap, an interval or a set. In a pause, it starts when the pause did, at 0 seconds.
     public mutating func step(at moment: Date) {
         guard finishedAt == nil else { return }
         stepStartedAt = isPaused ? pauseStartedAt ?? moment : moment
     }
 
-    /// Stops the timer for good. A second finish changes nothing.
+    /// Stops the timer for good; if it is paused, at the start of the pause. A second finish changes nothing.
     public mutating func finish(at moment: Date) {
         guard finishedAt == nil else { return }
         let frozenAt = isPaused ? pauseStartedAt ?? moment : moment
@@ -46,7 +46,7 @@ extension SessionTimerAnchor {
         finishedAt = frozenAt
     }
 
-    /// The phase, derived from the anchor's fields when read, so that it can't contradict them.
+    /// The phase, derived from the anchor's fields, so it can't contradict them.
     public var phase: SessionTimerPhase {
         if finishedAt != nil { return .finished }
         return isPaused ? .paused : .running
@@ -55,6 +55,6 @@ extension SessionTimerAnchor {
 
 /// The phase of a timer, derived from its anchor.
 public enum SessionTimerPhase: String, Sendable, Hashable, Codable {
-    /// Counting; paused, and able to resume; finished for good.
+    /// Running; paused, so it can resume; finished for good.
     case running, paused, finished
 }

@@ -1,6 +1,6 @@
 public import MeshFoundation
 
-/// A timer as facts instead of ticks: the moment of its anchor, and the time elapsed before. Nothing is sent while it runs.
+/// A timer as an anchor instead of ticks: a start, and the time elapsed before it. Nothing is sent while it runs.
 ///
 /// ```swift
 /// let tap = Date()
@@ -11,16 +11,16 @@ public import MeshFoundation
 /// timer.remaining(at: tap + 50)                         // 50 seconds
 /// ```
 ///
-/// Every transition takes the moment of the tap, and does nothing if it doesn't apply. So an event that is replayed
-/// twice or out of place never distorts the time.
+/// Every transition takes the moment of the tap, and does nothing if it doesn't apply: a second pause changes nothing.
+/// Moments that come out of order never make a time negative.
 public struct SessionTimerAnchor: Codable, Sendable, Hashable {
-    /// The moment from which running time counts: the start, or the last resume.
+    /// The moment since which time is counted: the start, or the last resume.
     public var startedAt: Date
     /// Seconds that had elapsed before `startedAt`.
     public var accumulatedElapsedBeforeAnchor: TimeInterval
     /// The moment at which the pause began; nil while the timer runs.
     public var pauseStartedAt: Date?
-    /// True if the timer stands still: paused or finished.
+    /// True if the timer is paused or finished.
     public var isPaused: Bool
     /// The moment at which the timer reaches its end; nil without an end. Each resume moves it by the length of the pause.
     public var expectedEndAt: Date?
@@ -44,7 +44,7 @@ public struct SessionTimerAnchor: Codable, Sendable, Hashable {
         self.finishedAt = finishedAt
     }
 
-    /// Seconds elapsed without pauses. Never shrinks while the timer runs and never is negative.
+    /// Seconds elapsed without pauses. Never negative, and never shrinks while the timer runs.
     public func elapsed(at moment: Date) -> TimeInterval {
         guard !isPaused else { return accumulatedElapsedBeforeAnchor }
         return accumulatedElapsedBeforeAnchor + max(0, moment.timeIntervalSince(startedAt))
@@ -60,7 +60,7 @@ public struct SessionTimerAnchor: Codable, Sendable, Hashable {
         stepStartedAt.map { max(0, countedMoment(moment).timeIntervalSince($0)) }
     }
 
-    /// The moment up to which time counts: time stands still from the pause on.
+    /// The moment up to which time is counted: the finish or the start of a pause, if there is one.
     private func countedMoment(_ moment: Date) -> Date {
         isPaused ? finishedAt ?? pauseStartedAt ?? moment : moment
     }

@@ -1,6 +1,6 @@
 public import MeshFoundation
 
-/// A timer at one moment: everything that a screen shows of it, computed from the anchor alone.
+/// A timer's values at one moment, for display, computed from the anchor alone.
 ///
 /// It is neither stored nor sent, because a stored phase could contradict the anchor.
 public struct SessionTimerReading: Hashable, Sendable {
@@ -14,7 +14,7 @@ public struct SessionTimerReading: Hashable, Sendable {
     public let stepElapsed: TimeInterval?
     /// True if the timer still runs after its expected end.
     public let isOverdue: Bool
-    /// Seconds by which a running timer may differ from another device's, because of their clocks; nil if unknown.
+    /// Maximum difference from another device's running timer in seconds, because of the clocks; nil if unknown.
     public let errorSeconds: TimeInterval?
 }
 
@@ -23,14 +23,14 @@ extension SessionTimerAnchor {
     ///
     /// - Parameters:
     ///   - moment: by the clock that set the anchor.
-    ///   - errorSeconds: maximum error with which this device knows that clock; 0 if it is its own.
+    ///   - errorSeconds: maximum error of this device's estimate of that clock; 0 if it is its own clock.
     public func reading(at moment: Date, errorSeconds: TimeInterval? = 0) -> SessionTimerReading {
         let phase = phase
         return SessionTimerReading(
             phase: phase, elapsed: elapsed(at: moment), remaining: remaining(at: moment),
             stepElapsed: stepElapsed(at: moment),
             isOverdue: phase == .running && expectedEndAt.map { moment >= $0 } ?? false,
-            // A timer that stands still is equal on every device.
+            // A timer that isn't running is equal on every device.
             errorSeconds: phase == .running ? errorSeconds : 0)
     }
 }

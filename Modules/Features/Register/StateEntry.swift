@@ -1,11 +1,11 @@
 package import Foundation
 package import MeshIdentity
 
-/// A value, or one of its fields, as an author set it.
+/// A value, or a field of one, as an author set it.
 package struct StateEntry: Hashable, Sendable, Codable {
     package var version: StateVersion
-    /// The newest stamp of another author that this entry's author had seen here. An entry with a later stamp, but
-    /// older than this one, is concurrent: the author didn't know it.
+    /// The newest stamp of another author that this entry's author had seen here. An older entry of another author with
+    /// a later stamp than that is concurrent: the author didn't know it.
     package var replaced: HybridTimestamp = .zero
     /// The value as JSON; nil for a field that was removed.
     package var bytes: Data?
@@ -24,7 +24,7 @@ package struct StateEntry: Hashable, Sendable, Codable {
         return otherBytes.lexicographicallyPrecedes(bytes)
     }
 
-    /// True if no author has set the entry: the field's initial value.
+    /// True if no author has set the entry, so it has its initial value.
     package var isDefault: Bool { version.stamp == .zero }
 
     /// The approximate number of bytes of the entry in a message.

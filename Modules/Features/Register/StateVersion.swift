@@ -1,17 +1,17 @@
 package import MeshIdentity
 
 // A last-writer-wins register: of two values, the one with the higher version wins. A version is a hybrid logical
-// timestamp and an author, which decides between equal stamps. A vector has a stamp for each author, up to which all of
-// its changes were seen.
+// timestamp and an author, which decides between equal stamps. A vector has a stamp for each author: all of the
+// author's changes up to it were seen.
 //
-// A provisional author stands for an author whose peer may have lost changes, so that gaps stay visible. The idea is
-// that of dotted version vectors (Preguiça et al., 2010); see Docs/Guides/SharedState.md.
+// A provisional author stands in for an author whose peer may have lost changes, so that gaps stay visible, as in
+// dotted version vectors (Preguiça et al., 2010); see Docs/Guides/SharedState.md.
 
-/// The author and time of a change. The later stamp is newer; of equal stamps, the one with the higher author.
+/// The author and time of a change. The later stamp is newer, and of equal stamps the one with the higher author.
 package struct StateVersion: Hashable, Comparable, Sendable, Codable {
     package var stamp: HybridTimestamp
-    /// The ID of a peer and of one of its stores. A peer that has lost its store is another author, so that its new
-    /// changes don't count as seen.
+    /// The IDs of a peer and of its store. With a new store, a peer is another author, so that its new changes don't
+    /// count as seen.
     package var author: String
 
     package init(stamp: HybridTimestamp, author: String) {
@@ -28,7 +28,7 @@ package struct StateVersion: Hashable, Comparable, Sendable, Codable {
         "\(author)~\(String(launch, radix: 16))"
     }
 
-    /// Returns the author that a provisional one stands for; nil if this one isn't provisional.
+    /// Returns the author that a provisional one stands in for; nil if `author` isn't provisional.
     package static func root(of author: String) -> String? {
         let bytes = author.utf8
         guard let mark = bytes.lastIndex(of: UInt8(ascii: "~")), !bytes[mark...].contains(UInt8(ascii: "#")) else {
@@ -62,7 +62,7 @@ package struct StateVector: Hashable, Sendable, Codable {
         StateVector(stamps.filter { $0.key == author || StateVersion.root(of: $0.key) == author })
     }
 
-    /// Removes provisional authors that the author's own stamp covers completely.
+    /// Removes provisional authors whose stamps the author's own stamp covers.
     package mutating func removeCovered(keeping kept: Set<String>) {
         stamps = stamps.filter { author, stamp in
             guard let root = StateVersion.root(of: author), !kept.contains(author) else { return true }
@@ -80,18 +80,18 @@ package struct StateVector: Hashable, Sendable, Codable {
 
     package mutating func join(_ other: StateVector) { stamps.merge(other.stamps, uniquingKeysWith: max) }
 
-    /// Removes stamps that no clock can have generated.
+    /// Removes the stamps for which `isFalse` returns true: those that no clock can have generated.
     package mutating func removeAll(where isFalse: (HybridTimestamp) -> Bool) {
         stamps = stamps.filter { !isFalse($0.value) }
     }
 
-    /// Removes the authors that have been silent longest, until at most `limit` authors with at most `bytesMax` bytes
-    /// of names are left. Changes of removed authors count as unseen, which costs a transfer.
+    /// Removes provisional authors, then others, lowest stamps first, until at most `limit` authors with at most
+    /// `bytesMax` bytes of names are left. Changes of removed authors count as unseen, so they are transferred again.
     package mutating func trim(to limit: Int, bytes bytesMax: Int, keeping kept: Set<String> = []) {
         var bytes = stamps.keys.reduce(0) { $0 + $1.utf8.count }
         guard stamps.count > limit || bytes > bytesMax else { return }
         let silent = stamps.filter { !kept.contains($0.key) }.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
-        // Provisional authors go first, because an author's stamp covers them too.
+        // An author's stamp also covers its provisional authors.
         let provisional = silent.filter { StateVersion.root(of: $0.key) != nil }
         for (author, _) in provisional + silent {
             guard stamps.count > limit || bytes > bytesMax else { return }
