@@ -29,7 +29,7 @@ import MeshIdentity
 ///
 /// Calls block while the disk works. Safe to use from any thread.
 final class FileInbox: Sendable {
-    /// Maximum number of imported files that are remembered until their sender confirms. The first of `imported` goes first.
+    /// Maximum number of imported files that are remembered until their sender confirms. The first of `imported` is dropped.
     static let importedMax = 1024
 
     enum Status: Equatable {

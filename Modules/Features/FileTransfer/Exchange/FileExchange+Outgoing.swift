@@ -35,7 +35,7 @@ struct OutgoingRecord: Codable, Sendable {
     /// Relative to the transfers' folder, because an app update may move the app's container.
     let place: RelativePath
     let startedAt: Date
-    /// Nil until a peer has asked for the file.
+    /// The receiver; nil until a peer has asked for the file, if the app has chosen none.
     var peerID: String?
     var identity: SourceFile.Identity
     /// True once the platform has delivered the file.
