@@ -140,7 +140,7 @@ extension KeyReplica {
         return rule.isEligible && (!rule.isSecured || (rule.sharesSecured && isLinkSecured))
     }
 
-    /// Adds a piece. Each peer sends one such value at a time, of at most `KeyLimits.valueBytesMax`. Another one replaces it.
+    /// Adds a piece. Keeps one unfinished value for each peer, of at most `KeyLimits.valueBytesMax`. Another one replaces it.
     /// - Returns: the value, once it is complete.
     private func accept(_ piece: KeyMessage.Piece, from peer: inout KeyPeer) -> KeyMessage.Item? {
         let name = piece.name

@@ -18,7 +18,7 @@ extension KeyReplica {
         return seen.covers(entry.version) && entry.version.author.utf8.count < KeyLimits.authorBytesMax
     }
 
-    /// Returns the record, up to each author's first version that the peer hasn't confirmed. Complexity: O(keys).
+    /// Returns the record, cut before each author's first version that the peer hasn't confirmed. Complexity: O(keys).
     private func record(for peer: KeyPeer) -> StateVector {
         var unconfirmed: [String: HybridTimestamp] = [:]
         for place in table.records.indices where !peer.isConfirmed(place) {
