@@ -74,7 +74,7 @@ extension ConnectionError {
 }
 
 extension ConnectionError {
-    /// True if a retry fails in the same way until an app or the value changes.
+    /// True if every retry fails in the same way until an app or the value changes.
     package var isLasting: Bool {
         switch self {
         case .encodingFailed, .decodingFailed, .handlerNotRegistered, .idInUse, .payloadTooLarge, .incompatiblePeer:

@@ -5,7 +5,7 @@ import MeshBase
 /// Counts only errors of the connection. A mistake of the caller doesn't count, and a peer's error counts as an answer. The
 /// suggestion distinguishes an absent peer from a connection that claims to work but doesn't. Safe to use from any thread.
 public final class ConnectionHealth: Sendable {
-    /// Number of failures in a row that make a connection unhealthy.
+    /// Number of failures in a row after which a connection is unhealthy.
     public static let failuresMax = 5
 
     private struct State {
@@ -18,9 +18,9 @@ public final class ConnectionHealth: Sendable {
     private let state = Locked(State())
     private let onChange: @Sendable (_ from: SessionHealth, _ to: SessionHealth) -> Void
 
-    /// Creates a healthy record.
+    /// Creates the record of a connection, which is healthy at first.
     ///
-    /// - Parameter onChange: called on the thread that reported the change.
+    /// - Parameter onChange: called on the thread that reported the success or failure.
     public init(onChange: @escaping @Sendable (_ from: SessionHealth, _ to: SessionHealth) -> Void = { _, _ in }) {
         self.onChange = onChange
     }

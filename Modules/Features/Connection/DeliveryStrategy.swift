@@ -1,4 +1,4 @@
-/// The lanes of a request: the first to try, and the next if that fails. The raw values are sent.
+/// The lanes of a request: the first to try, and the next if that fails. The raw values travel on the wire.
 public enum DeliveryStrategy: String, Codable, Hashable, Sendable, CaseIterable {
     /// Live while the peer is reachable; the queue if that fails.
     case liveThenQueue = "messageWithUserInfoFallback"
@@ -33,12 +33,12 @@ public enum DeliveryStrategy: String, Codable, Hashable, Sendable, CaseIterable 
     public var hasFallback: Bool { fallbackMethod != nil }
 }
 
-/// A way of delivering a request. The raw values are sent.
+/// A way of delivering a request. The raw values travel on the wire.
 public enum DeliveryMethod: String, Codable, Hashable, Sendable, CaseIterable {
-    /// Now or not at all.
+    /// Delivers now or not at all.
     case live = "message"
-    /// Once and in order, as soon as possible.
+    /// Delivers once and in order, as soon as possible.
     case queue = "userInfo"
-    /// The newest request of its type, as soon as possible. Replaced requests are never delivered.
+    /// Delivers the newest request of its type, as soon as possible, and never a replaced one.
     case latest = "context"
 }

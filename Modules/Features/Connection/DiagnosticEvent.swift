@@ -10,8 +10,8 @@ public enum DiagnosticEvent: Sendable, Hashable {
     case sessionBecameInactive
     /// A peer has become reachable or unreachable.
     case reachabilityChanged(isReachable: Bool)
-    /// A request has succeeded, that long after the call: it was answered, or, if it has no answer, the peer has confirmed it or
-    /// the transport keeps it.
+    /// A request was answered, `duration` after the call. A request without an answer succeeds once the peer has confirmed it
+    /// or the transport keeps it.
     case messageSent(requestType: String, duration: Duration)
     /// A request has arrived.
     case messageReceived(requestType: String)
@@ -43,8 +43,8 @@ public enum DiagnosticEvent: Sendable, Hashable {
     case fileReceived(fileURL: URL, hasMetadata: Bool)
     /// The platform has delivered an application context of the other side.
     case applicationContextReceived
-    /// The received bytes weren't a request of that type, or it or its reply couldn't be encoded. In debug builds also:
-    /// encoding loses one of the request's fields, which is named on standard error. The request was sent nevertheless.
+    /// A request of that type or its reply couldn't be encoded or decoded. In debug builds also: encoding loses a field,
+    /// which is named on standard error, and the message is sent nevertheless.
     case requestEncodingFailed(requestType: String)
 }
 

@@ -1,6 +1,6 @@
 import MeshIdentity
 
-/// A registration of the handler for one feature's envelopes. Ends when it is released.
+/// The registration of a handler for one feature's envelopes. It ends when it is released.
 public final class EnvelopeRoute: Sendable {
     /// The feature whose envelopes the handler gets.
     public let featureID: String
@@ -23,8 +23,8 @@ actor EnvelopeQueue {
     private var last: Task<Void, Never>?
 
     /// - Parameters:
-    ///   - waiting: envelopes that have arrived before. They are handled first.
-    ///   - done: called after each of them was handled.
+    ///   - waiting: envelopes that arrived before the queue existed. They are handled first.
+    ///   - done: called after each waiting envelope was handled.
     init(
         waiting: [WaitingEnvelopes.Entry], handler: @escaping @Sendable (AnySessionSyncEnvelope) async -> Void,
         done: @escaping @Sendable (WaitingEnvelopes.Entry) -> Void

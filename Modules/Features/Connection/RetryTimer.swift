@@ -11,7 +11,7 @@ package final class RetryTimer: Sendable {
         (self.clock, self.body) = (clock, body)
     }
 
-    /// Plans a call. Does nothing if an earlier one is planned, so in each call, plan the next again.
+    /// Plans a call. Does nothing if an earlier one is planned, so each call must plan the next one.
     package func wake(at time: Duration?) {
         guard let time else { return }
         let planned = next.withLock { next in

@@ -6,9 +6,9 @@ public import MeshTransport
 
 /// The part of a connection that shared state, requests and files use to reach other peers.
 ///
-/// Requirements for an implementation: except for the clock, no property changes. `stamp` exceeds every stamp that it has
-/// issued and every stamp that `observe` has received, unless that is too far ahead for the clock to follow at once. Calls
-/// may come from any thread.
+/// Requirements for an implementation: every property but `problems` stays the same object or value. `stamp` exceeds every
+/// stamp that it has issued and every stamp that `observe` has received, unless that is too far ahead for the clock to
+/// follow at once. Calls may come from any thread.
 public protocol SessionConnection: AnyObject, Sendable {
     /// The transport that carries the envelopes.
     var transport: any SessionSyncTransport { get }
@@ -27,7 +27,7 @@ public protocol SessionConnection: AnyObject, Sendable {
 
     /// Returns a stamp for a change made now.
     func stamp() -> HybridTimestamp
-    /// Notes a stamp that has arrived.
+    /// Notes a stamp from a peer, so that `stamp` exceeds it.
     func observe(_ stamp: HybridTimestamp)
     /// Continues after a stamp that an earlier process issued or accepted.
     func resume(at stamp: HybridTimestamp)

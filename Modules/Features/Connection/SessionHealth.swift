@@ -1,8 +1,8 @@
 /// The health of a connection, judged by the last sends.
 public enum SessionHealth: Hashable, Sendable {
-    /// The last sends worked.
+    /// The last sends have worked.
     case healthy
-    /// Five sends in a row have failed in ways that a working connection does not.
+    /// Five sends in a row have failed in ways that a working connection rules out.
     case unhealthy(suggestion: RecoverySuggestion)
 
     /// True if the connection is ``healthy``.

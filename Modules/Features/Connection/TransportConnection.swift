@@ -31,13 +31,13 @@ public final class TransportConnection: SessionConnection {
     public let diagnostics: Topic<DiagnosticEvent>
     public let health: ConnectionHealth
     private let state = Locked(State())
-    /// Lock order: `waiting` before `state`. Adding a route also locks it.
+    /// Lock order: `waiting` before `state`. Also locked while a route is added.
     private let waiting: Locked<WaitingEnvelopes>
     private let reader = OwnedTasks()
     /// Problems of the connection itself, such as a transport that can't start.
     package let board = ProblemBoard()
 
-    /// Subscribes to the transport, then starts it. A transport that can't start is in ``problems``.
+    /// Subscribes to the transport, then starts it. If it can't start, ``problems`` has the reason.
     ///
     /// - Parameters:
     ///   - sessionID: by default the scope that all peers without sessions share.
@@ -121,7 +121,7 @@ extension TransportConnection {
         }
     }
 
-    /// Handles an envelope that didn't come from the transport.
+    /// Hands an envelope, from the transport or elsewhere, to its feature's handler, or keeps it until there is one.
     package func pass(_ envelope: AnySessionSyncEnvelope) async {
         let metadata = envelope.metadata
         guard metadata.sessionID == sessionID else { return }

@@ -5,7 +5,7 @@ import MeshWire
 
 /// Envelopes for features that don't exist yet, in order of arrival.
 ///
-/// The transport has finished them. So with a store, they are kept in a journal of frames for each feature
+/// The transport counts them as delivered. So with a store, they are kept in a journal of frames for each feature
 /// (Docs/Internals/WireFormat.md) until a handler has returned. If the store fails, they wait in memory.
 ///
 /// At most 256 envelopes wait for a feature; then the oldest is dropped. All envelopes have at most 16 MiB, including names
@@ -41,7 +41,7 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
         self.codecs = own + codecs.filter { codec in !own.contains { $0.id == codec.id } }
     }
 
-    /// - Returns: a dropped envelope, which may be this one.
+    /// - Returns: the dropped envelope, which may be this one; nil if none was dropped.
     mutating func keep(_ envelope: AnySessionSyncEnvelope) -> AnySessionSyncEnvelope? {
         load()
         let feature = envelope.metadata.featureID
@@ -85,7 +85,7 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
         let isLast = journal.next == position + 1
         var batch = StoreBatch()
         if isLast { journal.erase(in: &batch) } else { journal.truncate(below: position + 1, in: &batch) }
-        // If this fails, the next call also removes this one. At worst it is offered again.
+        // If this fails, the next call also removes this envelope. At worst it is offered again.
         guard (try? store.commit(batch)) != nil else { return }
         journals[feature] = isLast ? nil : journal
     }
@@ -101,7 +101,7 @@ extension WaitingEnvelopes {
         return try? journals[feature, default: StoreJournal(Self.root + feature)].append(frame, to: store)
     }
 
-    /// Reads the envelopes of earlier processes and puts them before newer ones. Tries again with the next call on failure.
+    /// Reads the envelopes of earlier processes and puts them before newer ones. After a failure, the next call tries again.
     private mutating func load() {
         guard !isLoaded, let store else { return }
         var found: [String: [Entry]] = [:]

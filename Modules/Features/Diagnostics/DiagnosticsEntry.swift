@@ -56,15 +56,15 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
     public var codec: String?
     /// The description for people: a reason, a payload, a state.
     public var text: String?
-    /// The number of final events, of an entry about a state.
+    /// The number of final events. Set in entries about a state.
     public var confirmed: UInt64?
-    /// The time in milliseconds since 1970 below which the order is final, of an entry about a state.
+    /// The time in milliseconds since 1970 below which the order is final. Set in entries about a state.
     public var cut: UInt64?
-    /// The last sequence held without a gap, by source, of an entry about a state.
+    /// The last sequence number held without a gap, by source. Set in entries about a state.
     public var vector: [String: UInt64]?
-    /// The progress of each peer, by ID, of an entry about a state.
+    /// The progress of each peer, by ID. Set in entries about a state.
     public var sync: [String: String]?
-    /// The state as JSON text. A snapshot has it if `DiagnosticsSession.recordPayloads` was called for its type.
+    /// The state as JSON text. A snapshot's entry has it if `DiagnosticsSession.recordPayloads` was called for its type.
     public var state: String?
     /// The event of an envelope as JSON text, if `DiagnosticsSession.recordPayloads` was called for its type.
     public var event: String?

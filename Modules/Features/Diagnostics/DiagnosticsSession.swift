@@ -46,7 +46,7 @@ public final class DiagnosticsSession: TransportWrapper {
     /// Creates a transport that records everything that passes through another one.
     ///
     /// - Parameters:
-    ///   - topic: also gets all events, such as the bus topic `.diagnostics`; by default a new topic.
+    ///   - topic: the topic that gets all events, such as the bus topic `.diagnostics`; by default a new one.
     ///   - now: the wall clock of the records. Tests pass their own.
     public init(
         wrapping wrapped: any SessionSyncTransport, topic: Topic<SessionDiagnosticEvent>? = nil,
@@ -69,8 +69,7 @@ public final class DiagnosticsSession: TransportWrapper {
     ///   - type: The type of the session's events or of its state.
     ///   - payloadType: The name that the session gives the type; the feature's ID followed by ".event" if nil.
     ///   - redactedTypes: Types whose values never reach the recording, wherever a payload contains them. A type that
-    ///     encodes the
-    ///     parts of its value itself, as numbers or strings, must be redacted as a whole.
+    ///     encodes the parts of its value itself, as numbers or strings, must be redacted as a whole.
     public func recordPayloads<Payload: Codable & Sendable>(
         of type: Payload.Type, featureID: String, payloadType: String? = nil,
         redacting redactedTypes: [any Encodable.Type] = []
@@ -97,7 +96,7 @@ public final class DiagnosticsSession: TransportWrapper {
     /// Returns an independent stream of the events from now on. It buffers the newest 1024 events.
     public func events() -> AsyncStream<SessionDiagnosticEvent> { log.topic.subscribe() }
 
-    /// Subscribes to the streams that aren't slowed down by an additional subscriber.
+    /// Subscribes to the streams that an additional subscriber doesn't slow down.
     private func listen() {
         let snapshots = wrapped.receiveSnapshots()
         let requests = wrapped.receiveSnapshotRequests()
@@ -183,7 +182,7 @@ extension DiagnosticsSession {
         }
     }
 
-    /// Closes the wrapped transport. Returns once all that it had received, except for envelopes, was recorded.
+    /// Closes the wrapped transport. Returns once everything that it received, except for envelopes, is recorded.
     public func close() async {
         await wrapped.close()
         await listeners.finished()

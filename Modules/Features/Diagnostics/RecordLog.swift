@@ -3,7 +3,7 @@ import MeshBase
 import MeshIdentity
 import MeshTransport
 
-/// The records of a `DiagnosticsSession`. Its streams retain the log, not the session, so the app decides when that ends.
+/// The records of a `DiagnosticsSession`. Streams retain the log, not the session, so the app decides when a session ends.
 final class RecordLog: Sendable {
     fileprivate struct State {
         var records: [DiagnosticsSession.Record] = []
@@ -53,7 +53,7 @@ final class RecordLog: Sendable {
     var records: [DiagnosticsSession.Record] { state.withLock { $0.records.suffix(limit) } }
     var recordedCount: UInt64 { state.withLock { $0.recordedCount } }
 
-    /// Returns a number for a subscription to envelopes.
+    /// Returns the number that identifies a subscription to envelopes.
     func newReader() -> Int {
         state.withLock { state in
             state.readerCount += 1
@@ -73,8 +73,8 @@ final class RecordLog: Sendable {
         state.withLock { $0.payloads[PayloadName(featureID, payloadType)] = payload }
     }
 
-    /// Returns JSON texts of payloads, nil if the type isn't recorded. Not under the lock, because it calls the app's
-    /// `Codable` code.
+    /// Returns the payloads as JSON texts, nil for a type that isn't recorded. Doesn't hold the lock, because it calls the
+    /// app's `Codable` code.
     func payloads(of envelopes: some Sequence<AnySessionSyncEnvelope>) -> [String?] {
         let known = state.withLock { $0.payloads }
         return envelopes.map { known.isEmpty ? nil : known[PayloadName($0.metadata)]?.event($0) }
@@ -103,7 +103,7 @@ final class RecordLog: Sendable {
         }
     }
 
-    /// Records the envelopes that no other reader has taken before, as several readers may get the same ones.
+    /// Records the envelopes that no other reader has taken before. Several readers may get the same ones.
     func noteReceived(_ envelopes: [AnySessionSyncEnvelope], by reader: Int) {
         let moment = now()
         let new = state.withLock { state in envelopes.filter { state.isFirst(reader, of: $0.metadata.eventID) } }
@@ -182,7 +182,7 @@ extension RecordLog.State {
     }
 }
 
-/// Can't encode: a value that stays within one process has no bytes.
+/// A codec that throws. An encoded payload needs no codec, and a value that stays within one process has no bytes.
 private struct NoCodec: PayloadCodec {
     let id = PayloadCodecID(number: 0, name: "none")
 

@@ -8,7 +8,7 @@ package enum RecordedJSON {
     /// Text in place of a value of a redacted type.
     package static let redaction = "(redacted)"
 
-    /// Types whose values become `redaction`, wherever a value contains them.
+    /// Types whose values are replaced by `redaction`, wherever a value contains them.
     package struct RedactedTypes: Sendable {
         fileprivate let types: Set<ObjectIdentifier>
 
@@ -34,7 +34,7 @@ private final class Node {
     }
 
     var content = Content.open
-    /// Names of a record, in the order of their first use.
+    /// Names of a record's fields, in the order of their first use.
     private var names: [String] = []
     private var fields: [String: Node] = [:]
     private(set) var elements: [Node] = []
@@ -88,7 +88,7 @@ private func quoted(_ text: String) -> String {
     return quoted + "\""
 }
 
-/// Types that encode their elements in the order of their hashes.
+/// A type that encodes its elements in the order of their hashes.
 private protocol UnorderedValue {
     static var valuesEach: Int { get }
     /// The type of the keys, which a dictionary may encode as names instead of as values.
@@ -290,7 +290,7 @@ private struct NodeValue: SingleValueEncodingContainer {
 }
 
 extension Node {
-    /// Takes over the contents of a value's only part.
+    /// Takes over the contents of a node that is this value's only part.
     fileprivate func take(_ other: Node) {
         (content, names, fields) = (other.content, other.names, other.fields)
         (elements, count) = (other.elements, other.count)

@@ -34,7 +34,7 @@ package enum CarriedHeader {
         return header.id
     }
 
-    /// Makes the `imported` message that such a peer can't send itself.
+    /// Makes an `imported` message on behalf of a peer that can't send one.
     package static func imported(
         _ id: UUID, from peerID: String, sessionID: UUID, at date: Date
     ) throws -> AnySessionSyncEnvelope {

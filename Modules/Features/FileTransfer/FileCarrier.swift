@@ -6,8 +6,8 @@ public import MeshIdentity
 ///
 /// Requirements for an implementation:
 /// - `begin` is called once, before everything else. Hold the observer weakly.
-/// - `carry` returns at once. The sender's file stays in place until you report `finished`. Deliver the header with the
-///   file, unchanged; it has at most 48 KiB.
+/// - `carry` returns at once. The sender's file stays in place until you report `finished`. Deliver the header unchanged
+///   with the file. It has at most 48 KiB.
 /// - Report each accepted file as finished once, in this launch or a later one, unless it was cancelled.
 /// - When a file arrives, call `received` before the platform's callback returns. It moves the file away.
 /// - You may deliver a file twice.
@@ -18,13 +18,12 @@ public protocol FileCarrier: AnyObject, Sendable {
     func carries(to peer: SessionPeer?) -> Bool
     /// Starts the transfer of a file by the platform.
     ///
-    /// - Throws: why the platform refuses the file. Throw `notActivated` if the platform hasn't started yet: a transfer of
-    ///   an earlier launch is then offered to it again later.
+    /// - Throws: the reason why the platform refuses the file. Throw `notActivated` if the platform hasn't started yet. A
+    ///   transfer of an earlier launch is then tried again later.
     func carry(_ file: URL, id: UUID, header: Data) throws(ConnectionError)
     /// Cancels the transfer of a file. Does nothing if it isn't under way.
     func cancel(_ id: UUID)
-    /// The IDs of the transfers that the platform has under way, including those of earlier launches. Empty before it has
-    /// started.
+    /// The IDs of the platform's unfinished transfers, including those of earlier launches. Empty before it has started.
     var outstandingIDs: Set<UUID> { get }
 }
 
@@ -34,7 +33,7 @@ public protocol FileCarrierObserver: AnyObject, Sendable {
     func carried(_ id: UUID, fractionCompleted: Double)
     /// Reports the end of a transfer: the other device has the file, or it will never arrive.
     func finished(_ id: UUID, error: ConnectionError?)
-    /// Takes an arrived file, moving it away before this returns. Blocks meanwhile: on the same disk that is a rename.
+    /// Moves an arrived file into the inbox before returning. Blocks for a rename, or for a copy from another disk.
     /// - Returns: false if the header can't be read. The file is then left alone.
     @discardableResult
     func received(_ file: URL, header: Data) -> Bool

@@ -15,9 +15,9 @@ public import Observation
 /// ```
 ///
 /// The receiver asks for a file in chunks, unless a `FileCarrier` moves it. After a lost connection or a relaunch of either
-/// side, a transfer in chunks continues after the last good chunk. The receiver compares a hash of the complete file, which
-/// finds accidental damage; the link decides who may send. A file is safely on the receiver's disk before its app gets it.
-/// The sender's transfer completes once that app has taken the file.
+/// side, a transfer in chunks continues after the last good chunk. The receiver checks a hash of the complete file. It
+/// detects accidental damage, not forgery: the link decides who may send. A file is safely on the receiver's disk before its
+/// app gets it. The sender's transfer completes once that app has taken the file.
 ///
 /// Lives on the main actor; reads and writes files elsewhere. The tasks that it starts don't keep it alive.
 @MainActor @Observable
@@ -31,7 +31,7 @@ public final class FileTransfers {
     /// Resumes the transfers of earlier launches.
     /// - Parameters:
     ///   - connection: needs a store if outgoing transfers are to survive the process.
-    ///   - folder: used by nothing else, on the disk to which the app moves files. Created if it doesn't exist.
+    ///   - folder: for this object alone, on the disk to which the app moves files. Created if it doesn't exist.
     ///   - carrier: moves complete files where the platform can.
     /// - Throws: `idInUse` if the connection already has a `FileTransfers`; `fileAccessDenied` or `fileNotFound` if the folder
     ///   can't be used.
@@ -117,8 +117,8 @@ public final class FileTransfers {
         for transfer in outstandingFileTransfers { transfer.cancel() }
     }
 
-    /// A handler for received files. It gets the files that already wait first. A file that the handler moves away counts as
-    /// imported when it returns. If it does neither, or throws, the file waits for `ReceivedFile.accept` or the next launch.
+    /// A handler for received files. A new handler first gets the files that already wait. A file that it moves away counts as
+    /// imported when it returns. A file that it leaves in place waits for `ReceivedFile.accept` or the next launch.
     public var onFileReceived: (@MainActor (ReceivedFile) throws -> Void)? {
         get { table.handler }
         set { table.setHandler(newValue) }
@@ -147,7 +147,7 @@ final class TransferTable {
     @ObservationIgnored private let received = Topic<ReceivedFile>(bufferLimit: 64)
     @ObservationIgnored var cancel: (TransferKey) -> Void = { _ in }
     @ObservationIgnored var checkUnclaimed: () -> Void = {}
-    /// Keys of files that the app cancelled while they may have been completing. They aren't handed over.
+    /// Keys of incoming files that the app has cancelled. A file that completes anyway isn't handed to the app.
     @ObservationIgnored private var unwanted: Set<String> = []
 
     func transfers(areIncoming: Bool) -> [FileTransfer] {

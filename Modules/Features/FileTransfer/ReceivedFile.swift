@@ -8,9 +8,8 @@ public struct ReceivedFile: Sendable, Identifiable {
     public let id: UUID
     /// The file's URL, in a folder of this library, under `suggestedName`.
     public let fileURL: URL
-    /// The name that the sender gave the file, made safe. Each character that a file system refuses is `_`. The name is a
-    /// single path component of at most 240 bytes and never hidden. Two files may have the same name; `move(into:)` numbers
-    /// them.
+    /// The sender's name of the file, made safe: a single path component of at most 240 bytes, never hidden, with `_` for
+    /// each character that a file system refuses. Two files may have the same name; `move(into:)` numbers them.
     public let suggestedName: String
     /// The number of bytes in the file.
     public let byteCount: UInt64

@@ -15,7 +15,7 @@
         private static let bytesMax = 64 << 20
 
         private let state: Locked<State>
-        /// True if no more entries will come.
+        /// True for a finished recording, so pages needn't wait for more entries.
         let isRecording: Bool
 
         init(entriesMax: Int, isRecording: Bool = false) {

@@ -53,7 +53,7 @@ struct InspectorLog {
 }
 
 extension DiagnosticsEntry {
-    /// The approximate size in memory.
+    /// The approximate number of bytes in memory.
     fileprivate var byteCount: Int {
         let texts = [peer, from, to, feature, payloadType, message, mode, codec, text, state, event]
         let tables = (vector?.keys).map { $0.reduce(0) { $0 + $1.utf8.count + 32 } } ?? 0

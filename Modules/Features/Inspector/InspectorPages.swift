@@ -32,7 +32,7 @@
             }
         }
 
-        /// Returns the name and the query; nil without the token.
+        /// Returns the name and the query in a path; nil if the path doesn't begin with the token.
         private func place(of path: String) -> (name: String, query: String)? {
             let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             let prefix = Array("/\(token)/".utf8)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Changes of several keys that are written and shown together.
+/// Changes of several keys, which are written and shown together.
 ///
 /// ```swift
 /// var batch = KeyBatch()

@@ -38,23 +38,23 @@ struct KeyMessage: Hashable, Sendable {
         var count: Int
     }
 
-    /// The part of the sender's record that the receiver has confirmed and wasn't sent before: for each author, a stamp up to
-    /// which the sender has seen all changes.
+    /// The new part of the sender's record: for each author, a stamp up to which the sender has seen all changes. Leaves out
+    /// changes that the receiver hasn't confirmed.
     struct Record: Hashable, Sendable {
         var seen = StateVector()
-        /// The latest of the receiver's own changes that the sender knows. Set in answers.
+        /// The stamp of the receiver's latest own change that the sender knows. Set in answers.
         var newest = HybridTimestamp.zero
     }
 
     /// Different in each message, so that no link takes two messages for duplicates.
     var nonce: UInt64
-    /// `request_sync`: the sender's digest of each bucket.
+    /// The sender's digest of each bucket. Set in a request (`request_sync`).
     var digests: [UInt64]?
     /// The nonce of the request that this message answers.
     var answers: UInt64?
     /// True in an answer if nothing differs.
     var isAcknowledgement = false
-    /// True if only some differences are listed. The peer must ask again.
+    /// True if the answer lists only some differences. The receiver must ask again.
     var isPartial = false
     /// The buckets that differ, with the prints of all the sender's keys in them.
     var buckets: [Int] = []
@@ -62,13 +62,13 @@ struct KeyMessage: Hashable, Sendable {
     /// The nonce of the message whose prints the sender has compared, and the prints that it lacks.
     var compared: UInt64?
     var wantedPrints: [UInt64] = []
-    /// Versions of the sender where the receiver may have others.
+    /// The sender's versions of keys that the receiver may have in other versions.
     var versions: [Version] = []
     var wants: [String] = []
     var items: [Item] = []
     var piece: Piece?
     var pieceMark: PieceMark?
-    /// Nonces of messages whose items are durable at the sender or in `refused`.
+    /// Nonces of received messages whose items the sender has made durable or lists in `refused`.
     var taken: [UInt64] = []
     var refused: [Version] = []
     /// Number of items that the sender still has for the receiver.

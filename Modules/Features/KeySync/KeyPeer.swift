@@ -54,7 +54,7 @@ struct KeyPeer: Hashable, Sendable {
     var order: UInt64 = 0
     /// True if a request must be sent to the peer.
     var needsRequest = false
-    /// True while a request is unanswered. Further reasons to ask are folded into it.
+    /// True while a request is unanswered. It serves further reasons to ask, too.
     var awaitsAnswer = false
     var question: Question?
     /// Nonce of the message in which the peer's current launch first answered a request of this launch.
@@ -202,7 +202,7 @@ struct KeyPeer: Hashable, Sendable {
 struct KeyMarks: Hashable, Sendable {
     struct Mark: OptionSet, Hashable, Sendable {
         let rawValue: UInt8
-        /// To be sent; under way; confirmed by the peer; refused by the peer.
+        // In this order: to be sent, under way, confirmed by the peer, refused by the peer.
         static let due = Mark(rawValue: 1)
         static let sent = Mark(rawValue: 2)
         static let confirmed = Mark(rawValue: 4)
@@ -236,7 +236,7 @@ struct KeyMarks: Hashable, Sendable {
     }
 }
 
-/// A cached sending order, which may contain keys that are no longer due. Not a part of the state, so all are equal.
+/// A cached sending order, which may contain keys that are no longer due. Comparisons of peers ignore it.
 private struct KeyQueue: Hashable, Sendable {
     var order: [Int]?
 
@@ -248,7 +248,7 @@ private struct KeyQueue: Hashable, Sendable {
 public struct KeyProgress: Hashable, Sendable {
     /// Number of keys that have arrived in the current exchange.
     public internal(set) var arrived = 0
-    /// Number of keys that the peers have announced.
+    /// Number of keys that the peers have announced and that haven't arrived.
     public internal(set) var following = 0
     /// Number of keys that the peers have confirmed in the current exchange.
     public internal(set) var confirmed = 0

@@ -13,7 +13,7 @@ struct KeyPeerStore {
     }
 
     private var places: [String: Place] = [:]
-    /// Journals as they were found. A journal of a peer that can't be read is erased when its number is used again.
+    /// The journals found by `init`. If a peer can't be read, its journal is erased when its number is used again.
     private var leftovers = StoreCatalog()
     /// The peers found by `init`.
     var peers: [StoredPeer] = []

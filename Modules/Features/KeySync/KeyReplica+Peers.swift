@@ -1,9 +1,9 @@
 import MeshBase
 import MeshRegister
 
-// Peers that come and go, and the retries.
+// Adds and removes peers, and plans retries.
 extension KeyReplica {
-    /// Adds a peer that has become reachable, and asks it. Called at activation, at a change of pairing, and on reachability.
+    /// Adds a reachable peer, and plans a request. Called at activation, and when pairing or reachability changes.
     mutating func meet(_ id: String) {
         guard peers[id] != nil || evictPeerIfNeeded() else { return }
         var peer = peers[id] ?? KeyPeer()
@@ -42,8 +42,8 @@ extension KeyReplica {
         }
     }
 
-    /// Plans a retry for each peer that owes an answer. Cancels it for the others, so that an old retry doesn't fire for a new
-    /// message.
+    /// Plans a retry for each reachable peer that owes an answer or whose status of a key is unknown. Cancels the others'
+    /// retries, so that an old one doesn't fire for a new message.
     /// - Returns: the time of the first retry; nil if there is none.
     @discardableResult
     mutating func planRetries(at now: Duration) -> Duration? {
@@ -54,7 +54,7 @@ extension KeyReplica {
         return peers.values.compactMap(\.retry.dueAt).min()
     }
 
-    /// Returns true if a key should travel but its status at the peer is unknown. Only a request can tell. Complexity: O(keys).
+    /// Returns true if the status of a key that should travel is unknown. Only a request can tell. Complexity: O(keys).
     private func hasKeysWithUnknownStatus(of peer: KeyPeer) -> Bool {
         table.records.indices.contains { place in
             peer.isStatusUnknown(place) && table.records[place].entry != nil && isAutomatic(place)

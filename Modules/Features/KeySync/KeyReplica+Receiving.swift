@@ -2,7 +2,7 @@ import Foundation
 import MeshBase
 import MeshRegister
 
-// Messages that arrive: confirmations, items and the differences that they report.
+// Handles received messages: confirmations, items and reported differences.
 extension KeyReplica {
     /// - Returns: false if a peer that follows the protocol can't have sent the message. Then nothing was changed.
     mutating func receive(_ message: KeyMessage, from id: String) -> Bool {
@@ -59,7 +59,7 @@ extension KeyReplica {
         peer.progress.confirmed += 1
     }
 
-    /// Handles an answer to a request. The peer has everything asked about in the buckets that the answer doesn't list.
+    /// Handles an answer to a request. In buckets that it doesn't list, the peer has every key that the request covered.
     private func noteAnswer(to nonce: UInt64, _ message: KeyMessage, by peer: inout KeyPeer) {
         peer.awaitsAnswer = message.isPartial
         guard let question = peer.question, question.nonce == nonce else { return }
@@ -73,7 +73,7 @@ extension KeyReplica {
         }
     }
 
-    /// Restores forgotten removals of values that the peer offers and the record covers. The peer gets the removals.
+    /// Restores the removals of offered values that are missing here and that the record covers. The peer gets them.
     private mutating func restoreForgottenRemovals(in message: KeyMessage) -> [Int] {
         let piece = message.piece.map {
             KeyMessage.Item(key: $0.name.key, entry: StateEntry(version: $0.name.version, bytes: $0.bytes))
@@ -140,8 +140,7 @@ extension KeyReplica {
         return rule.isEligible && (!rule.isSecured || (rule.sharesSecured && isLinkSecured))
     }
 
-    /// Adds a piece. Of each peer only one value is received at a time, of at most `KeyLimits.valueBytesMax`; a new one replaces
-    /// it.
+    /// Adds a piece. Keeps one unfinished value for each peer, of at most `KeyLimits.valueBytesMax`. Another one replaces it.
     /// - Returns: the value, once it is complete.
     private func accept(_ piece: KeyMessage.Piece, from peer: inout KeyPeer) -> KeyMessage.Item? {
         let name = piece.name
@@ -160,7 +159,7 @@ extension KeyReplica {
         if piece.offset == download.bytes.count { download.bytes.append(piece.bytes) }
         peer.pieceMark = .init(name: name, count: download.bytes.count)
         guard download.bytes.count == piece.total else {
-            // The store can't read an empty one back, and the mark already asks for the beginning.
+            // The store can't read back an empty download, and the mark already asks for the beginning.
             peer.download = download.bytes.isEmpty ? nil : download
             return nil
         }

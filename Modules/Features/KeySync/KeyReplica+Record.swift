@@ -4,8 +4,8 @@ import MeshRegister
 // The record states, for each author, a stamp up to which this peer has seen every version, or a newer one of the same key.
 //
 // It is all that remains of forgotten removals. If a peer offers a value that is missing here and the record covers it, the
-// value was removed or replaced, and the peer has an older store. A value above the record is new. So is one by an unknown
-// author: a device that was used alone, or one beyond `KeyLimits.authorsMax`.
+// value was removed or replaced, and the peer has an older store. A value above the record is new. So is a value of an author
+// that the record doesn't have: a device was used alone, or the author was beyond `KeyLimits.authorsMax`.
 //
 // Invariant: if the record covers a version of a missing key, that version isn't the newest one. So a peer states only
 // stamps below the first version that the other hasn't confirmed. Docs/Internals/KeyMessages.md, "The record", has more.
@@ -18,7 +18,7 @@ extension KeyReplica {
         return seen.covers(entry.version) && entry.version.author.utf8.count < KeyLimits.authorBytesMax
     }
 
-    /// Returns the record as far as the peer has confirmed it. Complexity: O(keys).
+    /// Returns the record, cut before each author's first version that the peer hasn't confirmed. Complexity: O(keys).
     private func record(for peer: KeyPeer) -> StateVector {
         var unconfirmed: [String: HybridTimestamp] = [:]
         for place in table.records.indices where !peer.isConfirmed(place) {
@@ -41,7 +41,7 @@ extension KeyReplica {
         let record = record(for: peer)
         var room = configuration.messageBytes / 4
         let unsent = record.stamps.filter { peer.sentRecord.stamps[$0.key] ?? .zero < $0.value }
-        // Newest stamps first. The rest goes with the next message.
+        // Newest stamps first. The next message carries the rest.
         let fitting = unsent.sorted { ($0.value, $0.key) > ($1.value, $1.key) }.prefix {
             room -= $0.key.utf8.count + 16
             return room >= 0
@@ -60,8 +60,8 @@ extension KeyReplica {
         return max(entries.map(\.stamp).max() ?? .zero, authors.map(\.value).max() ?? .zero)
     }
 
-    /// Joins a peer's record, if the peer's launch has answered a request of this launch. Otherwise the record, or a message
-    /// that a platform has delivered late, may refer to a store that this replica has lost.
+    /// Joins a peer's record, if the peer's launch has answered a request of this launch. Otherwise the record may refer to a
+    /// store that this replica has lost, for example if a platform has delivered the message late.
     mutating func join(_ record: KeyMessage.Record, in message: KeyMessage, from peer: inout KeyPeer) {
         peer.supportsRecords = true
         guard peer.followsAnswer(message.nonce) else { return }
@@ -83,7 +83,7 @@ extension KeyReplica {
 /// peers would take new changes for ones that were seen. So a launch keeps its author only once every known peer has stated
 /// that it knows no later change. Otherwise the next change uses the next author.
 extension KeyReplica {
-    /// Marks the author of values that don't leave automatically. A peer may never get them, so they have a record of their own.
+    /// Marks the author of values that aren't sent automatically. A peer may never get them, so the record counts them apart.
     static let heldSuffix = "+"
 
     private var isAuthorCertain: Bool {

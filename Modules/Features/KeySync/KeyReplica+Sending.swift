@@ -1,7 +1,7 @@
 import Foundation
 import MeshRegister
 
-// Messages to a peer and the order of their items.
+// Makes messages to a peer, and orders their items.
 extension KeyReplica {
     /// Returns the next message to a peer, within the budget of bytes. Nil if there is nothing to send, or only items while
     /// `KeyLimits.unconfirmedMessagesMax` messages with items are unconfirmed.
@@ -33,8 +33,8 @@ extension KeyReplica {
         return message
     }
 
-    /// Restores the state after a message couldn't be sent. Its confirmations go with the next message. Everything else comes
-    /// up again when the peer is asked, which a retry does.
+    /// Undoes a message that couldn't be sent. The next message carries its confirmations. A retry asks the peer, which
+    /// brings up everything else again.
     mutating func undoSend(of message: KeyMessage, to id: String) {
         guard var peer = peers[id] else { return }
         // Reports made since then are newer.

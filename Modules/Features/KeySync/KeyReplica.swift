@@ -31,7 +31,7 @@ struct KeyReplica: Hashable, Sendable {
     var changedDownloads: Set<String> = []
 
     /// - Parameters:
-    ///   - nextAuthor: an author that no peer knows; nil if `author` is one.
+    ///   - nextAuthor: an author that no peer knows; nil if no peer knows `author`.
     ///   - catalog: a replica whose registered keys are adopted.
     init(
         author: String, nextAuthor: String? = nil, entries: [String: StateEntry] = [:], seen: StateVector = .init(),
@@ -84,7 +84,7 @@ struct KeyReplica: Hashable, Sendable {
         return true
     }
 
-    /// Queues keys for all peers on the app's call, including `manual` ones.
+    /// Queues keys that the app sends explicitly, including `manual` ones, for all peers.
     mutating func send(_ keys: some Sequence<String>, overridingPolicy: Bool = false) {
         for key in keys {
             guard let place = table.place(of: key), table.records[place].entry != nil,
@@ -174,7 +174,7 @@ struct KeyReplica: Hashable, Sendable {
         }
     }
 
-    /// Returns true if every known peer has the removal. It isn't sent any more and only beats late copies of the value.
+    /// Returns true if every known peer has the removal. Then it is kept only to win over late copies of the value.
     func isRemovalConfirmed(_ place: Int) -> Bool {
         guard let entry = table.records[place].entry, entry.bytes == nil else { return false }
         return !peers.isEmpty && peers.values.allSatisfy { $0.isConfirmed(place) }

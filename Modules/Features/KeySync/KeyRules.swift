@@ -1,6 +1,6 @@
 /// The devices on which a key exists, and between which it travels.
 public enum PlatformAvailability: String, Hashable, Sendable, Codable {
-    /// All devices, shared; phones only; watches only; a phone and its watch, shared.
+    /// `all` and `phoneWithWatchSync` are shared between devices. `phoneOnly` and `watchOnly` stay on each phone or watch.
     case all, phoneOnly, watchOnly, phoneWithWatchSync
 
     /// True if the key travels between devices.
@@ -11,7 +11,7 @@ public enum PlatformAvailability: String, Hashable, Sendable, Codable {
 public enum SyncPolicy: String, Hashable, Sendable, Codable {
     /// The key never leaves the device.
     case never
-    /// Sends the key only in answers to a peer that asks, and in calls of the app.
+    /// Sends the key only if a peer asks for it or the app makes a call.
     case manual
     /// Sends each change of the key, if its value is at most `SyncConfiguration.maxAutoSyncSize`.
     case automaticSmall
@@ -54,8 +54,8 @@ struct KeyRule: Hashable, Sendable {
     /// The app's explicit permission for a secured key to leave.
     var sharesSecured = false
 
-    /// The rule of a key that peers have sent and the app hasn't registered. It is kept for a version that knows it, and sent to
-    /// peers that ask.
+    /// The rule of a key that peers have sent and the app hasn't registered. The key is kept for a version of the app that
+    /// knows it, and sent to peers that ask.
     static let unknown = KeyRule(policy: .manual)
 
     var isEligible: Bool { availability.isShared && policy != .never }
@@ -72,15 +72,15 @@ enum KeyLimits {
     static let valueBytesMax = 1 << 20
     /// Maximum number of bytes of all names and values.
     static let totalBytesMax = 64 << 20
-    /// The share of keys that the app hasn't registered. The rest is for the app's own keys.
+    /// Maximum number of keys that the app hasn't registered, and of their bytes. The app's own keys can use the rest.
     static let unknownKeysMax = 32_768
     static let unknownBytesMax = 32 << 20
     static let authorBytesMax = 1024
     static let peersMax = 64
     /// Maximum number of items, versions or names in one message.
     static let listMax = 16_384
-    /// Number of removals above which old ones are forgotten, if every known peer has them and the record covers them. Half as
-    /// many of these are kept.
+    /// Number of removals above which old ones are forgotten. Of those that every known peer has and the record covers, the
+    /// newest are kept, half of this number.
     static let removedMax = 256
     /// Maximum number of removals that every known peer has but the record may not cover. The oldest are forgotten first.
     static let uncoveredMax = 16_384

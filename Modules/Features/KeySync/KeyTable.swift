@@ -1,13 +1,13 @@
 import Foundation
 import MeshRegister
 
-/// The keys that a replica knows. Each has a place, an index that replaces its name after one lookup.
+/// The keys that a replica knows. Each has a place: an index that is used instead of its name after one lookup.
 struct KeyTable: Hashable, Sendable {
     struct Record: Hashable, Sendable {
         let name: String
         /// The hash of the name (`KeyDigest`). Its lowest eight bits are the bucket's number.
         let hash: UInt64
-        /// Nil if the app hasn't registered the key.
+        /// The rule that the app has registered; nil if it hasn't registered the key.
         fileprivate(set) var catalogRule: KeyRule?
         fileprivate(set) var entry: StateEntry?
         /// The hash of the entry's version. A bucket's digest is the sum of them.
@@ -75,7 +75,7 @@ struct KeyTable: Hashable, Sendable {
         records[place].entry.map { entry.wins(over: $0) } ?? true
     }
 
-    /// Returns true if the entry fits into the bounds for all keys and, if unregistered, into the share of those.
+    /// Returns true if the entry fits into the bounds for all keys and, if its key is unregistered, for such keys.
     func hasRoom(for entry: StateEntry, _ name: String, at place: Int?) -> Bool {
         let present = place.map { records[$0].byteCount } ?? 0
         let more = KeyReplica.size(name, entry) - present
@@ -107,7 +107,7 @@ struct KeyTable: Hashable, Sendable {
         changed.append(place)
     }
 
-    /// Returns a name as it is sent and stored. Swift compares Unicode normal forms as equal, so they need one hash and bucket.
+    /// Returns a name as it is sent and stored. To Swift, Unicode normal forms are equal, so they need one hash and bucket.
     static func canonical(_ name: String) -> String {
         name.utf8.allSatisfy { $0 < 0x80 } ? name : name.precomposedStringWithCanonicalMapping
     }
@@ -122,7 +122,7 @@ struct KeyTable: Hashable, Sendable {
         return place
     }
 
-    /// Notes that all changes are in the store. Names without a rule and an entry give up their places.
+    /// Notes that all changes are in the store. Frees the places of names with neither a rule nor an entry.
     mutating func markWritten() {
         for place in changed {
             records[place].isChanged = false

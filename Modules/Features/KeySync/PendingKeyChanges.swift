@@ -5,7 +5,7 @@ struct PendingKeyChanges: Sendable {
     private(set) var changes: [KeyBatch.Change] = []
     private var places: [String: Int] = [:]
 
-    /// Returns nil if there is no draft. A removal is a draft without data.
+    /// Returns the pending data of a key: nil if there is no change, `.some(nil)` for a removal.
     subscript(name: String) -> Data?? {
         places.isEmpty ? nil : places[name].map { changes[$0].data }
     }
@@ -13,7 +13,7 @@ struct PendingKeyChanges: Sendable {
     mutating func set(_ change: KeyBatch.Change) {
         if let place = places[change.name] {
             changes[place] = change
-            // Replaces an earlier value of the app, so it isn't a default.
+            // The change replaces an earlier value of the app, so it isn't a default.
             changes[place].isDefault = { false }
         } else {
             places[change.name] = changes.count

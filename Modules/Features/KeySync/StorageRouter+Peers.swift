@@ -8,8 +8,8 @@ public import MeshTransport
 
 // The connection and its peers.
 extension StorageRouter {
-    /// Reads the connection's store and starts the exchange with peers. Values that were set before count as later than stored
-    /// ones.
+    /// Reads the connection's store and starts the exchange with peers. Values that you set before this call count as later
+    /// than stored ones.
     /// - Throws: `KeySyncError.Code.alreadyAttached`; `ConnectionError.idInUse`; an error of the store.
     public func attach(to connection: any SessionConnection) async throws {
         guard self.connection == nil else { throw KeySyncError(.alreadyAttached) }
@@ -42,8 +42,7 @@ extension StorageRouter {
     /// Attaches to a transport and starts it. All features made with `over:` share the transport's one connection. If you need a
     /// store, a clock or a session, attach to a `TransportConnection`.
     ///
-    /// - Parameter transport: started here. A transport that is a structure has no identity: make a
-    ///   `TransportConnection` for it.
+    /// - Parameter transport: started by this call. For a structure, which has no identity, make a `TransportConnection`.
     /// - Throws: `KeySyncError.Code.alreadyAttached`; `ConnectionError.idInUse`.
     public func attach(over transport: any SessionSyncTransport & AnyObject) async throws {
         try await attach(to: TransportConnection.shared(over: transport))
@@ -53,7 +52,7 @@ extension StorageRouter {
     /// value set from now on counts as later than those in the next connection's store.
     public func detach() {
         listeners.cancel()
-        // If this fails, keys are pending after the next `attach` until peers were compared.
+        // If this fails, keys are pending after the next `attach` until their peers answer a request.
         try? persist(includingPeers: true)
         (connection, route, replica.peers, peerStore, sent) = (nil, nil, [:], KeyPeerStore(), [:])
         attached.withLock { $0 = nil }
@@ -62,8 +61,7 @@ extension StorageRouter {
         showStatuses()
     }
 
-    /// Forgets a peer that will not come back. If it returns, it is treated as new, and may bring back values that were removed
-    /// meanwhile.
+    /// Forgets a peer that won't come back. If it returns, it is treated as new and may bring back removed values.
     /// - Throws: an error of the store.
     public func forget(peerID: String) throws {
         replica.forget(peerID)
@@ -98,8 +96,8 @@ extension StorageRouter {
         await pump()
     }
 
-    /// Moves the clock beyond the received stamps, so that the next change on any device replaces the received ones. Returns
-    /// false if the clock can't follow.
+    /// Moves the clock beyond the received stamps, so that the next change here replaces the received ones. Returns false if
+    /// the clock can't follow.
     private func follow(_ message: KeyMessage, _ connection: any SessionConnection) -> Bool {
         guard let newest = message.items.map(\.entry.version.stamp).max() else { return true }
         connection.observe(newest)

@@ -79,7 +79,7 @@ extension StorageRouter {
         for change in pendingChanges.changes {
             let place = loaded.table.place(of: change.name)
             let present = place.flatMap { loaded.table.records[$0].entry?.bytes }
-            // The app set a default before it knew what is stored.
+            // Skips removals of nothing, and defaults that the app set before it knew of a stored value.
             if present == nil ? change.data == nil : change.isDefault() { continue }
             try write(change, at: loaded.setRule(change.rule, of: change.name), to: &loaded, connection)
         }
@@ -134,7 +134,7 @@ extension StorageRouter {
         replica.changedDownloads = []
     }
 
-    /// Plans a later write of changed peers, and of values that the store has refused.
+    /// Plans a later write of changed peers, and of values that the store couldn't write.
     func planWrite(_ connection: any SessionConnection) {
         guard connection.store != nil, !replica.changedPeers.isEmpty || !replica.table.changed.isEmpty else { return }
         writeTimer?.wake(at: writePlan.plan(at: connection.clock.elapsed))

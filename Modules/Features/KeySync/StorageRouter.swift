@@ -34,7 +34,7 @@ public actor StorageRouter {
     var (retryTimer, writeTimer): (RetryTimer?, RetryTimer?)
     /// The last envelope that was sent to each peer.
     var sent: [String: UUID] = [:]
-    /// The schedule for writing changed peers, and values that the store has refused.
+    /// The schedule for writing changed peers, and values that the store couldn't write.
     var writePlan = RetryPlan(from: .seconds(5), to: .seconds(300))
     /// The peers in the store.
     var peerStore = KeyPeerStore()
@@ -98,8 +98,8 @@ public actor StorageRouter {
     }
 
     /// Returns the key's value, or nil if there is none.
-    /// - Throws: `KeySyncError` with `unreadable`, `newerSchema` or `unknownCodec`. From then on `status(of:)` reports it. The
-    ///   stored bytes stay.
+    /// - Throws: `KeySyncError` with `unreadable`, `newerSchema` or `unknownCodec`. From then on `status(of:)` is `failed`.
+    ///   The stored bytes stay.
     public func get<Value>(_ key: StorageKey<Value>) throws -> Value? {
         let place = replica.setRule(key.rule, of: key.name)
         do {
@@ -121,8 +121,8 @@ public actor StorageRouter {
         try write([.init(name: key.name, rule: key.rule)])
     }
 
-    /// Returns a stream of the key's values: the current one first, then each change. A slow reader gets only the
-    /// newest. A value that can't be read is left out, and `status(of:)` says why.
+    /// Returns a stream of the key's values: the current one first, then each change. A slow reader gets only the newest.
+    /// Leaves out a value that can't be read; `status(of:)` then has the reason.
     public func values<Value>(of key: StorageKey<Value>) -> AsyncStream<Value?> {
         register(key)
         let (stream, continuation) = AsyncStream.makeStream(of: Value?.self, bufferingPolicy: .bufferingNewest(1))
@@ -140,18 +140,18 @@ public actor StorageRouter {
         await pump()
     }
 
-    /// Sends a key whenever the app asks, with `overridingPolicy` even against its policy. A secured key still needs
-    /// `sharesSecured`.
+    /// Sends a key to each peer that lacks it. With `overridingPolicy`, ignores the key's policy and availability. A secured
+    /// key still needs `sharesSecured`.
     public func sync<Value>(_ key: StorageKey<Value>, overridingPolicy: Bool = false) async {
         register(key)
         replica.send([key.name], overridingPolicy: overridingPolicy)
         await pump()
     }
 
-    /// Returns the encoded values that may leave this device, by name, as a peer that asks gets them.
+    /// Returns the encoded values that may leave this device, by name. A peer that asks gets the same values.
     public func syncSnapshot() -> [String: Data] { replica.snapshot.compactMapValues { try? KeyValue($0).bytes } }
 
-    /// Returns nil if nothing is stored, and nothing was removed, under that name.
+    /// Returns the status of a key, or nil if nothing was stored or removed under that name.
     public func status(of name: String) -> KeyStatus? {
         failures[name].map { KeyStatus.failed(reason: $0) } ?? replica.status(of: name)
     }

@@ -8,9 +8,9 @@ struct StoredPeer: Hashable, Sendable {
     var id: String
     /// Higher for a peer that was met later. The peer that has been away longest is forgotten first.
     var order: UInt64 = 0
-    /// Digests of the buckets in which the peer had everything; 0 for the others. They may be out of date, or the peer may have
-    /// lost its store. Then statuses are wrong until the peer answers a request. It ignores a record that claims too much
-    /// (`KeyReplica.join(_:in:from:)`).
+    /// Digests of the buckets of which the peer had every key; 0 for the others. They may be out of date, or the peer may
+    /// have lost its store. Then statuses are wrong until the peer answers a request. Until then the peer ignores a record
+    /// that claims too much (`KeyReplica.join(_:in:from:)`).
     var digests = [UInt64](repeating: 0, count: KeyLimits.bucketCount)
     /// The received part of a large value.
     var download: KeyPeer.Download?

@@ -9,8 +9,8 @@ public import Observation
 
 /// A stored value for a view: observable, on the main actor.
 ///
-/// A change shows at once and is written soon after, in order. Of several changes in one turn, the last is written. All
-/// values of one message from a peer show in one turn. If the stored value can't be read, `value` keeps the last one and
+/// A change appears at once and is written soon after, in order. Of several changes in one turn, the last is written. All
+/// values of one message from a peer appear in one turn. If the stored value can't be read, `value` keeps the last one and
 /// `error` has the reason.
 @MainActor @Observable
 public final class StoredValue<Value: Codable & Sendable> {
@@ -75,12 +75,12 @@ public final class StoredValue<Value: Codable & Sendable> {
             }
             isWriting = false
             show(await router.data(key.name))
-            // If only the store has refused the value, the router writes it later.
+            // If only the store has failed, the router writes the value later.
             if let failure = failure as? KeySyncError { fail(with: failure) } else if let failure { error = failure }
         }
     }
 
-    /// - Returns: always true, because the observer still exists.
+    /// Shows data from the router. Always returns true, because the observer still exists.
     @discardableResult
     private func show(_ data: Data?) -> Bool {
         // A value that is being written is newer.
@@ -126,9 +126,8 @@ public struct Stored<Value: Codable & Sendable> {
         }
     #endif
 
-    /// Creates a property that is `wrappedValue` until a value is stored under the name. The key exists on all devices,
-    /// and small
-    /// values travel automatically. For other rules pass a `StorageKey`.
+    /// Creates a property that is `wrappedValue` until a value is stored under the name. The key exists on all devices, and
+    /// small values travel automatically. For other rules pass a `StorageKey`.
     public init(wrappedValue: Value, _ name: String, router: StorageRouter = .shared) {
         self.init(wrappedValue: wrappedValue, StorageKey(name), router: router)
     }

@@ -7,7 +7,7 @@ public struct SyncHelper: Sendable {
     /// Creates a helper that sends through that router.
     public init(router: StorageRouter = .shared) { self.router = router }
 
-    /// Stores a value and sends it if availability, policy and size allow. A `manual` key is sent, since the app makes the call.
+    /// Stores a value and sends it if availability, policy and size allow. Also sends a `manual` key, because the app asks.
     /// - Parameter data: bytes written by the codec of the key's `StorageKey`, or the app's own bytes.
     /// - Returns: true if the value may be sent.
     @discardableResult

@@ -10,7 +10,7 @@ struct RequestCall: Sendable {
         var strategy: DeliveryStrategy
         var delivery: DeliveryMode
         var policy: RetryPolicy
-        /// Nil asks all peers.
+        /// The peer to ask; nil for all peers.
         var peer: SessionPeer?
     }
 
@@ -22,7 +22,7 @@ struct RequestCall: Sendable {
         case pausing(until: Duration)
         /// A live copy was sent. It counts as lost if the peer shows no sign by then.
         case listening(until: Duration)
-        /// Nothing more will be sent.
+        /// The call waits for its reply. Nothing more will be sent.
         case awaitingReply
 
         var due: Duration? {
@@ -54,10 +54,10 @@ struct RequestCall: Sendable {
     /// True if the peer has confirmed a copy.
     var isConfirmed = false
     var sentAt: Duration?
-    /// Copies that may be under way, to withdraw them.
+    /// IDs of copies that may be under way. They are withdrawn when the call ends.
     var copies: [UUID] = []
     var lateCount = 0
-    /// Peers that have no handler.
+    /// Peers that have answered that they have no handler.
     var refusals: Set<String> = []
 
     /// The lane of the next attempt.

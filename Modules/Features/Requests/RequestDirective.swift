@@ -7,18 +7,18 @@ import MeshTransport
 enum RequestDirective: Sendable {
     /// Gives the copy to the transport, and its result to `handleResult`.
     case send(RequestCopy)
-    /// Withdraws copies that aren't needed. If one was still waiting, reports that the request of that type has expired.
+    /// Withdraws copies that aren't needed. If one still waits and `expired` names a type, reports that its request expired.
     case withdraw([UUID], expired: String? = nil)
     /// Ends a request and resumes its caller.
     case end(UUID, Result<RequestMessage, ConnectionError>)
-    /// Resumes the waiter with that ID. True if its event has happened.
+    /// Resumes the waiter with that ID. The value is true if its event has happened.
     case wake(UUID, Bool)
     /// Calls `tick` at that time.
     case tick(at: Duration)
     case report(DiagnosticEvent)
     /// A peer has replied, which shows that the connection works.
     case peerResponded
-    /// No peer has replied. The error decides how that counts for the connection's health.
+    /// A request has failed. The error decides whether that counts for the connection's health.
     case failed(ConnectionError, isReachable: Bool)
 }
 

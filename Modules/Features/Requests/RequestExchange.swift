@@ -7,7 +7,7 @@ final class RequestExchange: Sendable {
     let requester: Requester
     let responder: Responder
     let coding: RequestCoding
-    /// The reason why no requests arrive: the app itself has claimed the route.
+    /// The reason why no requests arrive: the app itself has claimed the route. Nil if requests arrive.
     let error: ConnectionError?
     private let route: EnvelopeRoute?
     private let listeners = OwnedTasks()

@@ -18,8 +18,8 @@ struct RequestHandler: Sendable {
     /// The file and line that registered the handler.
     let place: String
 
-    /// - Parameter onMismatch: called if the request can't be decoded or its response can't be encoded. Also called if only a
-    ///   plain decoder can read the request.
+    /// - Parameter onMismatch: called if the request can't be decoded or only a plain decoder can read it, or if its
+    ///   response can't be encoded or loses a field.
     init<R: SessionRequest>(
         _ type: R.Type, coding: RequestCoding, place: String, onMismatch: @escaping @Sendable () -> Void,
         handler: @escaping @Sendable (R) async throws -> R.Response
@@ -65,7 +65,7 @@ struct RequestCoding: Sendable {
     }
 
     /// Encodes a request or a reply.
-    /// - Parameter onLoss: called in debug builds if the bytes lose a field and that wasn't reported yet.
+    /// - Parameter onLoss: called in debug builds if the bytes lose a field whose loss wasn't reported yet.
     func encode<Value: Codable>(_ value: Value, onLoss: () -> Void) throws -> Data {
         let bytes = try encoder(value)
         if CodingLoss.report(from: value, to: try decoded(Value.self, bytes), in: "a request or its reply") != nil {
@@ -81,8 +81,8 @@ struct RequestCoding: Sendable {
         return value
     }
 
-    /// Reads the body. WatchConnectivitySwift 5 always writes it with a plain encoder, and the app's decoder could misread its
-    /// dates. So a plain decoder's result has priority.
+    /// Reads the body. WatchConnectivitySwift 5 always writes it with a plain encoder, and the app's decoder could misread
+    /// its dates. So a plain decoder's result wins for such a message.
     /// - Parameter onFallback: called if only the plain decoder can read the body.
     func decode<Value: Decodable>(
         _ type: Value.Type, from message: RequestMessage, _ onFallback: () -> Void

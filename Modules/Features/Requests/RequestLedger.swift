@@ -17,9 +17,9 @@ struct RequestKey: Hashable, Codable, Sendable {
 
 /// The requests that have arrived, so that each runs once, and their replies, so that duplicates can be answered.
 ///
-/// Remembers 4096 requests for up to a day. Beyond that, the oldest answered request is forgotten and raises its peer's
-/// floor. Keeps 8 MiB of replies; beyond that, the oldest replies are dropped, but not their requests. Each step is one short
-/// write to the store, on the actor's thread.
+/// Remembers 4096 requests for up to a day. Beyond that, the oldest answered requests are forgotten and raise their
+/// peers' floors. Keeps 8 MiB of replies. Beyond that, the oldest replies are dropped, but not their requests. Each step
+/// is one short write to the store, on the actor's thread.
 actor RequestLedger {
     static let entriesMax = 4096
     static let replyBytesMax = 8 << 20
@@ -33,7 +33,7 @@ actor RequestLedger {
         case new
         /// The request waits or is being handled.
         case underWay
-        /// Nil if the reply is no longer kept, or there was none.
+        /// The request was answered. The reply is nil if it is no longer kept, or if there was none.
         case answered(RequestMessage?)
         /// The request is not above the floor, so it may have run.
         case tooOld
@@ -85,8 +85,8 @@ actor RequestLedger {
     func knows(_ key: RequestKey) -> Bool { entries[key] != nil }
 
     /// Takes a request if it is new, and returns its status.
-    /// - Parameter isKept: true to write it to the store, because the peer won't send it again.
-    /// - Throws: `StorageError`. The request wasn't taken then.
+    /// - Parameter isKept: true to write the request to the store, because the peer won't send it again.
+    /// - Throws: `StorageError`. Then the request wasn't taken.
     func take(_ request: RequestMessage, as key: RequestKey, isKept: Bool) throws -> Status {
         if let entry = entries[key] {
             switch entry.phase {
@@ -108,7 +108,7 @@ actor RequestLedger {
     }
 
     /// Records that the handler is about to run.
-    /// - Throws: `StorageError`. The handler must not run then.
+    /// - Throws: `StorageError`. Then the handler must not run.
     func begin(_ key: RequestKey) throws {
         guard var entry = entries[key], case .taken(let request) = entry.phase else { return }
         var head = request
@@ -267,7 +267,7 @@ extension RequestLedger {
         do {
             return try journal.append(bytes, to: store)
         } catch let error as StorageError where error.code == .outOfOrder {
-            // The ledger of an earlier launch has written late.
+            // The ledger of an earlier launch has written to the journal in the meantime.
             let end = journal.next
             try journal.load(from: store)
             guard journal.next > end else { throw error }
@@ -281,7 +281,7 @@ extension RequestLedger {
         var (journal, batch) = (journal, StoreBatch())
         journal.truncate(below: entries.values.compactMap(\.position).min() ?? journal.next, in: &batch)
         if let bytes = try? JSONEncoder().encode(floors) { batch.set(Array(bytes), for: Self.floorsKey) }
-        // If this fails, the next call truncates.
+        // If this fails, the next call truncates the journal.
         if (try? store.commit(batch)) != nil { self.journal = journal }
     }
 }

@@ -40,13 +40,13 @@ package struct RequestMessage: Codable, Sendable {
     /// The lane of this copy. Queued copies are handled in order.
     package var method: DeliveryMethod?
     package var isFireAndForget: Bool?
-    /// The deadline in milliseconds since 1970, by the receiver's clock as far as the sender knows it.
+    /// The deadline in milliseconds since 1970, by the sender's estimate of the receiver's clock.
     package var expiresAt: UInt64?
     /// The time of the call. Rises with every request of a peer.
     package var stamp: HybridTimestamp?
     /// The sender's wall clock, in milliseconds since 1970.
     package var clock: UInt64?
-    /// The type of the handler's error in the body, and a text for callers that don't know the type.
+    /// The type of the handler's error in the body. `errorDescription` is a text for callers that don't know the type.
     package var errorType: String?
     package var errorDescription: String?
 
@@ -73,10 +73,10 @@ package struct RequestMessage: Codable, Sendable {
         RequestMessage(.failure, id: id, type: type, body: (try? JSONEncoder().encode(error)) ?? Data())
     }
 
-    /// The reason why the receiver didn't run the request or failed. Nil for other kinds.
+    /// The error in a `failure`, the reason why the receiver has no answer. Nil for other kinds.
     var failure: ConnectionError? { kind == Kind.failure.rawValue ? error : nil }
 
-    /// The error of a `failure`. An error that only later versions know is `remoteError`.
+    /// The error of a `failure`. An error that only later versions know becomes `remoteError`.
     package var error: ConnectionError {
         (try? JSONDecoder().decode(ConnectionError.self, from: body)) ?? .remoteError(description: "an unknown error")
     }

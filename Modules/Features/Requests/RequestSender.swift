@@ -19,7 +19,7 @@ struct RequestSender: Sendable {
     var transport: any SessionSyncTransport { connection.transport }
     var localPeerID: String { transport.localPeer.id }
 
-    /// Milliseconds since 1970, by the wall clock at launch plus the elapsed time. Setting the clock moves no deadline.
+    /// Milliseconds since 1970: the wall clock at launch plus the time since. So setting the clock moves no deadline.
     var wall: UInt64 { clock.now.millisecondsSince1970 }
 
     /// - Throws: `payloadTooLarge` if the transport would refuse the message later.

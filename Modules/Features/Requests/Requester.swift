@@ -4,7 +4,7 @@ import MeshConnection
 import MeshIdentity
 import MeshTransport
 
-/// The driver of `RequesterCore`. It has the lock, the transport, the clock, and the waiting callers.
+/// The driver of `RequesterCore`: holds the lock, the transport, the clock, and the waiting callers.
 ///
 /// Every call runs the core under the lock, then carries out its directives without the lock. Safe to use from any thread.
 final class Requester: Sendable {
@@ -12,9 +12,9 @@ final class Requester: Sendable {
         var core: RequesterCore
         /// Callers that wait for the end of a request.
         var callers: [UUID: AsyncValue<Result<RequestMessage, ConnectionError>>] = [:]
-        /// Callers that wait for another event, or until a fire-and-forget request is accepted.
+        /// Callers that wait for another event, such as the acceptance of a fire-and-forget request.
         var waiters: [UUID: AsyncValue<Bool>] = [:]
-        /// Tasks that give copies to the transport, which may make them wait.
+        /// Tasks that give copies to the transport, by copy. They may have to wait for it.
         var sends: [UUID: Task<Void, Never>] = [:]
     }
 
@@ -61,7 +61,7 @@ final class Requester: Sendable {
 
 extension Requester {
     /// Runs `body` on the state and carries out the directives.
-    /// - Parameter due: the earliest value of the current time, in case the clock rounds down.
+    /// - Parameter due: a lower bound of the current time, in case the clock rounds down.
     @discardableResult
     private func perform<Result>(at due: Duration = .zero, _ body: (inout State, RequestContext) -> Result) -> Result {
         let peers = sender.transport.knownPeers
@@ -96,7 +96,7 @@ extension Requester {
     private func send(_ copy: RequestCopy) {
         let task = Task { await submit(copy) }
         let isWanted = state.withLock { state in
-            // The copy may have been sent or withdrawn meanwhile.
+            // The copy may already have been sent or withdrawn.
             let isWanted = state.core.isWanted(copy.id)
             if isWanted { state.sends[copy.id] = task }
             return isWanted
@@ -135,7 +135,7 @@ extension Requester {
 
 extension Requester {
     /// Sends a request and waits for its answer.
-    /// - Throws: the reason why there is no answer; `cancelled` at once if the task is cancelled.
+    /// - Throws: the reason why no answer arrived; `cancelled` at once if the task is cancelled.
     func ask(_ call: RequestCall) async throws(ConnectionError) -> RequestMessage {
         let outcome = AsyncValue<Result<RequestMessage, ConnectionError>>()
         try begin(call) { $0.callers[call.id] = outcome }
@@ -147,7 +147,8 @@ extension Requester {
     }
 
     /// Sends a fire-and-forget request.
-    /// - Returns: true once the request is on its way or waits for the peer. On a kept lane, once the transport has it.
+    /// - Returns: true once the request is on its way or waits for the peer; on a kept lane, once the transport has it. False
+    ///   if it failed before.
     func sendWithoutReply(_ call: RequestCall) async throws(ConnectionError) -> Bool {
         let accepted = AsyncValue<Bool>()
         try begin(call) { $0.waiters[call.id] = accepted }
@@ -174,8 +175,8 @@ extension Requester {
         if let peer = change.peer { board.solve(.unknownPeer, of: peer.id) }
     }
 
-    /// - Throws: `deliveryFailed` if the transport doesn't know the peer but knows others, as such a peer may never come. While
-    ///   the transport knows none, the peer may be the first.
+    /// - Throws: `deliveryFailed` if the transport doesn't know the peer but knows others, because the peer may never appear.
+    ///   While the transport knows none, the peer may be the first.
     func checkIsKnown(_ peer: SessionPeer?) throws(ConnectionError) {
         let known = sender.transport.knownPeers.map(\.id).sorted()
         guard let peer, !known.isEmpty, !known.contains(peer.id), peer.id != sender.localPeerID else { return }
@@ -191,7 +192,7 @@ extension Requester {
 
     var queued: [RequestCall] { read { core in core.queue.compactMap { core.calls[$0] } } }
 
-    /// Cancels those waiting requests for which `isIncluded` is true.
+    /// Cancels the waiting requests for which `isIncluded` is true.
     /// - Returns: true if there were any.
     func cancelQueued(_ isIncluded: (UUID) -> Bool) -> Bool {
         perform { state, now in

@@ -4,7 +4,7 @@ import MeshConnection
 import MeshIdentity
 import MeshTransport
 
-/// The lanes of a call, and its attempts.
+/// Chooses the lanes of a call, and makes its attempts.
 extension RequesterCore {
     /// The lifetime of a fire-and-forget request on a kept lane.
     static let keptLifetime = Duration.seconds(7 * 24 * 3600)
@@ -74,7 +74,7 @@ extension RequesterCore {
         attempt(call.id, now)
     }
 
-    /// Waits before the next attempt. If there is none, the call fails with the error.
+    /// Waits before the next attempt. If none is left, the call fails with the error.
     private mutating func retry(_ call: RequestCall, after error: ConnectionError, _ now: RequestContext) {
         var gap = RetryPolicy.gap
         if error == .notReachable, call.options.delivery == .queued {
@@ -88,7 +88,7 @@ extension RequesterCore {
         setPhase(.pausing(until: now.elapsed + gap), of: call.id)
     }
 
-    /// Sets the phase. A call that the peer has confirmed rests instead of trying again.
+    /// Sets the phase. A call that the peer has confirmed waits for the reply instead of trying again.
     private mutating func setPhase(_ phase: RequestCall.Phase, of id: UUID) {
         let isOver = phase.due != nil && calls[id]?.isConfirmed == true
         calls[id]?.phase = isOver ? .awaitingReply : phase

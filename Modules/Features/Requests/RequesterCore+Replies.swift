@@ -6,7 +6,7 @@ import MeshIdentity
 // trip, and the difference from this clock is remembered. Deadlines are sent in the peer's time, so a wrong clock on either
 // side expires no request that the caller still waits for.
 
-/// Messages that come back.
+/// Handles messages that peers send back.
 extension RequesterCore {
     /// The longest round trip after which a reply is used to estimate the peer's clock.
     static let clockPatience = Duration.seconds(2)
@@ -25,7 +25,7 @@ extension RequesterCore {
         }
     }
 
-    /// Ends a call with its reply. The reply's ID, peer and type must be those of a request without an answer.
+    /// Ends a call with its reply. The reply's ID, peer and type must match an unanswered request.
     private mutating func receiveAnswer(_ message: RequestMessage, from peerID: String, _ now: RequestContext) {
         guard calls[message.id] != nil else {
             if message.method == .latest { emptySlotOfEarlierLaunch(by: message, now) }
@@ -75,8 +75,8 @@ extension RequesterCore {
         release(call, now)
     }
 
-    /// Handles a report that a copy has expired by the peer's clock. If the call still waits, the clocks differ: it learns the
-    /// difference and sends a new copy, at most three times per call.
+    /// Handles a report that a copy has expired by the peer's clock. If the call still waits, the clocks differ: this notes
+    /// the difference and sends a new copy, at most three times per call.
     private mutating func receiveLate(_ message: RequestMessage, from peerID: String, _ now: RequestContext) {
         if message.method == .latest, calls[message.id] == nil { recordReceiver(of: message, by: peerID, now) }
         guard var call = call(message, of: peerID, now), let peer = peer(peerID, now), let clock = message.clock,

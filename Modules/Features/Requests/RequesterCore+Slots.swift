@@ -55,14 +55,14 @@ extension RequesterCore {
         writeNext(now)
     }
 
-    /// Continues with the next write, if the transport has finished one of a slot.
+    /// Starts the next write if the transport has finished the current one, which had this copy.
     mutating func endWrite(_ copy: UUID, _ now: RequestContext) {
         guard currentWrite == copy else { return }
         currentWrite = nil
         writeNext(now)
     }
 
-    /// Gives the transport the next copy for a slot, once it has finished the last one. So writes keep their order.
+    /// Gives the transport the next copy for a slot once it has finished the last one, so that writes keep their order.
     mutating func writeNext(_ now: RequestContext) {
         while currentWrite == nil, !writes.isEmpty {
             let copy = writes.removeFirst()
@@ -75,7 +75,7 @@ extension RequesterCore {
         }
     }
 
-    /// Returns false for a request that has left its slot, and for emptying a slot that has a request.
+    /// Returns false for a request that has left its slot, and for a copy that would empty an occupied slot.
     private func isDue(_ copy: RequestCopy) -> Bool {
         let occupant = slots.last { $0.type == copy.message.type && $0.peer?.id == copy.peer?.id }?.id
         let isEmptying = copy.message.kind == RequestMessage.Kind.none.rawValue

@@ -3,7 +3,7 @@ import MeshConnection
 import MeshIdentity
 import MeshTransport
 
-// Terms of the asking side. A call is one request from `begin` to its end, and its phase is what it waits for. A copy is one
+// Terms of the asking side. A call is one request from `begin` to its end, and its phase is its next step. A copy is one
 // message that carries it. A lane is the way of a copy: live, queue, or a slot that holds the newest request of a type.
 // Every method takes the current time and peers, and appends directives for the driver (`Requester`). The core has no
 // clock, generates no random values and sends nothing, so tests can run it in virtual time.
@@ -46,7 +46,7 @@ struct RequesterCore: Sendable {
     /// Copies that the transport was given and hasn't accepted yet, with the calls' IDs. A withdrawn copy is missing.
     private(set) var submitting: [UUID: UUID] = [:]
     private(set) var waits: [Wait] = []
-    /// IDs of reachable peers. Empty for a peer that the transport can't name.
+    /// IDs of reachable peers. The empty ID stands for a peer that the transport can't name.
     private(set) var reachable: Set<String> = []
     /// Milliseconds by which each peer's wall clock is ahead of this one.
     private(set) var clockAhead: [String: Int64] = [:]
@@ -63,11 +63,10 @@ struct RequesterCore: Sendable {
     mutating func direct(_ directive: RequestDirective) { directives.append(directive) }
     mutating func report(_ event: DiagnosticEvent) { direct(.report(event)) }
 
-    /// Maximum number of peers whose clocks are remembered. The same number as in MeshDelivery.
+    /// Maximum number of peers whose clocks are remembered. Equals the bound in MeshDelivery.
     static let clocksMax = 1024
 
-    /// Remembers a peer's clock. If there are too many, unreachable peers are forgotten, and their requests expire by this
-    /// clock.
+    /// Remembers a peer's clock. If there are too many, forgets unreachable peers; requests to them expire by this clock.
     mutating func noteClock(of peerID: String, aheadBy milliseconds: Int64) {
         if clockAhead[peerID] == nil, clockAhead.count >= Self.clocksMax {
             clockAhead = clockAhead.filter { reachable.contains($0.key) }
@@ -163,7 +162,7 @@ extension RequesterCore {
         direct(.wake(call.id, true))
     }
 
-    /// Withdraws further copies, as the peer has the request. If several peers were asked, the others may still run it.
+    /// Withdraws other copies, because the peer has the request. Does nothing if several peers were asked and may run it.
     mutating func withdrawRedundantCopies(of call: RequestCall, _ now: RequestContext) {
         if call.options.peer != nil || now.peers.count <= 1 { withdrawCopies(of: call) }
     }
@@ -190,14 +189,14 @@ extension RequesterCore {
         return copy.id
     }
 
-    /// Returns true if the copy wasn't withdrawn before the transport has accepted it.
+    /// Returns true if the transport has yet to accept the copy and the copy wasn't withdrawn.
     func isWanted(_ copy: UUID) -> Bool { submitting[copy] != nil }
 
     /// Handles the transport's result for a copy: accepted, or refused with an error.
     mutating func handleResult(of copy: UUID, _ error: ConnectionError?, _ now: RequestContext) {
         endWrite(copy, now)
         guard let id = submitting.removeValue(forKey: copy) else {
-            // The copy was withdrawn before the transport knew it, so it must be withdrawn again.
+            // The copy was withdrawn before the transport had it, so it must be withdrawn again.
             if error == nil { direct(.withdraw([copy])) }
             return
         }
@@ -265,7 +264,7 @@ extension RequesterCore {
 
     mutating func endWait(_ id: UUID) { resume(waits.filter { $0.id == id }, false) }
 
-    /// Ends waits, and reports whether their event has happened.
+    /// Ends waits, and reports whether their events have happened.
     mutating func resume(_ ended: [Wait], _ hasOccurred: Bool) {
         for wait in ended {
             waits.removeAll { $0.id == wait.id }

@@ -4,9 +4,9 @@ import MeshConnection
 import MeshIdentity
 import MeshTransport
 
-/// Messages that are sent back.
+/// Sends replies, receipts and echoes.
 extension Responder {
-    /// Answers a request that isn't run. Fire-and-forget requests are answered too: their senders learn it no other way.
+    /// Answers a request that isn't run, even a fire-and-forget request: its sender has no other way to learn of the error.
     func reply(_ outcome: RequestOutcome, to request: RequestMessage, of peerID: String) {
         var answer = RequestMessage.reply(outcome, to: request)
         answer.isFireAndForget = request.isFireAndForget

@@ -8,8 +8,8 @@ import MeshTransport
 ///
 /// Up to 256 live requests run concurrently. Further ones are dropped without an answer, and their senders try again. Queued
 /// requests of one peer run one after another, in sending order. At most 1024 wait; further ones fail with `deliveryFailed`.
-/// The bodies of all requests have at most 32 MiB, and so have replies on their way. A handler that never returns blocks the
-/// queued requests of its peer, but of no other peer.
+/// The bodies of all requests are limited to 32 MiB, and so are replies on their way. A handler that never returns blocks
+/// the queued requests of its peer, but of no other peer.
 ///
 /// Safe to use from any thread.
 final class Responder: Sendable {
@@ -19,9 +19,9 @@ final class Responder: Sendable {
     static let bytesMax = 32 << 20
     /// Maximum number of replies and receipts that are being sent.
     static let sendingMax = 1024
-    /// The longest pause between attempts to use a failing store. The first is a 32nd of it.
+    /// The longest pause between attempts to use a failing store. The first pause is 1/32 of it.
     static let storePauseMax = Duration.milliseconds(1600)
-    /// Time after the start in which requests wait for a handler that isn't registered yet.
+    /// Time after the start during which requests wait for a handler that isn't registered yet.
     static let registrationGracePeriod = Duration.seconds(2)
 
     struct Job: Sendable {
@@ -40,9 +40,9 @@ final class Responder: Sendable {
         var waitingCount = 0
         /// Replies of an earlier process to peers that the transport hasn't met yet.
         var restoredReplies: [(peerID: String, reply: RequestMessage)] = []
-        /// Resolved by the next registration, for requests that have no handler. Nil once `registrationGracePeriod` is over.
+        /// Resolved by the next registration. Requests without a handler wait for it. Nil after `registrationGracePeriod`.
         var registration: AsyncValue<Bool>? = AsyncValue()
-        /// True after a store has failed for the whole waiting time. Then nothing waits for it until it works again.
+        /// True once the store has failed through all retries. Then no request waits for it until it works again.
         var isStoreLost = false
     }
 
@@ -62,7 +62,7 @@ final class Responder: Sendable {
         ledger = RequestLedger(store: connection.store) { sender.wall }
     }
 
-    /// Resumes the requests of an earlier process. Nothing is handled before.
+    /// Resumes the requests of an earlier process. New requests wait until that is done.
     func start() {
         Task { await resume() }
         connection.clock.wake(at: connection.clock.elapsed + Self.registrationGracePeriod) { [weak self] in
@@ -111,8 +111,7 @@ extension Responder {
         }
         var request = request
         // Without a stamp the request would be below the floor. With an implausibly high one it would later raise the
-        // floor above
-        // all new requests.
+        // floor above all new requests.
         if request.stamp?.isPlausible != true { request.stamp = connection.stamp() }
         let job = Job(key: RequestKey(peerID: peerID, id: request.id), request: request)
         let isLive = request.method ?? .live == .live
@@ -164,7 +163,7 @@ extension Responder {
 
     private func isLate(_ request: RequestMessage) -> Bool { request.expiresAt.map { $0 <= sender.wall } ?? false }
 
-    /// Refuses an expired request. The reply has this clock, so that a caller that still waits can correct its deadline.
+    /// Refuses an expired request. The reply has this device's time, so that a waiting caller can correct its deadline.
     private func refuseLate(_ job: Job) {
         report(.requestExpired(requestType: job.request.type))
         var receipt = RequestMessage(.late, id: job.key.id, type: job.request.type)
@@ -188,8 +187,8 @@ extension Responder {
 // MARK: - A store that fails for a moment
 
 extension Responder {
-    /// Retries for about three seconds, because the sender may not send a kept request again. Requests behind it wait meanwhile.
-    /// After that, failures throw at once until the store works again.
+    /// Uses the store. Retries for about three seconds, because the sender may not send a kept request again. Requests
+    /// behind it wait meanwhile. After that, failures throw at once until the store works again.
     /// - Throws: the error of the last attempt.
     private func withStore<Value: Sendable>(
         isPatient: Bool = true, _ body: () async throws -> Value

@@ -26,8 +26,8 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Five attempts, thirty seconds.
     public static let patient = RetryPolicy(maxAttempts: 5, timeout: .seconds(30))
 
-    /// Returns true if another attempt may succeed: for `notReachable`, `deliveryFailed` and `replyFailed` on the way. A peer's
-    /// answer is final, even if it is an error.
+    /// Returns true for `notReachable`, `deliveryFailed` and `replyFailed`, after which another attempt may succeed. A peer's
+    /// answer is never retried, even if it is one of these errors.
     public func shouldRetry(_ error: any Error) -> Bool {
         switch ConnectionError(error) {
         case .notReachable, .deliveryFailed, .replyFailed: true
@@ -35,7 +35,7 @@ public struct RetryPolicy: Sendable, Hashable {
         }
     }
 
-    /// The time that an attempt waits for a sign of the peer.
+    /// The time that a live attempt waits for a sign of the peer.
     var patience: Duration { min(.seconds(2), timeout / 4) }
 }
 

@@ -25,11 +25,11 @@ extension SessionRequest {
     public static var failures: [any (Error & Codable & Sendable).Type] { [] }
 }
 
-/// A request without an answer. Its handler runs on every lane.
+/// A request without an answer. Its handler runs no matter on which lane the request arrives.
 public protocol FireAndForgetRequest: SessionRequest where Response == VoidResponse {}
 
 /// A response that carries nothing.
 public struct VoidResponse: Codable, Sendable, Hashable {
-    /// Creates the answer of a request that returns nothing.
+    /// Creates the response of a request that returns nothing.
     public init() {}
 }

@@ -18,7 +18,7 @@ public import MeshTransport
 /// All `SessionRequests` on one connection share their handlers, and the coders of the first one.
 ///
 /// Safe to use from any thread. The tasks that it starts don't keep it alive. When the last one on a connection is released,
-/// requests that wait for an answer end.
+/// its waiting requests end with `cancelled`.
 public final class SessionRequests: Sendable {
     private let exchange: RequestExchange
     private var requester: Requester { exchange.requester }
@@ -42,7 +42,7 @@ public final class SessionRequests: Sendable {
     /// you need a store, a clock or a session, make a `TransportConnection`.
     ///
     /// - Parameters:
-    ///   - transport: started here. A transport that is a structure has no identity: make a `TransportConnection` for it.
+    ///   - transport: started by this call. For a structure, which has no identity, make a `TransportConnection`.
     ///   - encoder: writes requests, responses and the handlers' errors. Don't change it afterwards.
     ///   - decoder: reads them.
     public init(
@@ -59,8 +59,8 @@ public final class SessionRequests: Sendable {
     /// Handles requests of that type from now on, replacing an earlier handler. Live requests may run the handler several times
     /// concurrently. The handler must return, because the queued requests of a peer run one after another.
     ///
-    /// The same line may register a type again, as when a view appears again. If another line had registered a handler, it is
-    /// replaced and `handlerReplaced` is one of the ``problems``.
+    /// The same line may register a type again, as when a view appears again. If it replaces the handler from another line,
+    /// `handlerReplaced` is one of the ``problems``.
     public func register<R: SessionRequest>(
         _ type: R.Type, fileID: StaticString = #fileID, line: UInt = #line,
         handler: @escaping @Sendable (R) async throws -> R.Response
@@ -89,11 +89,11 @@ extension SessionRequests {
     /// - Parameters:
     ///   - strategy: the lanes to use.
     ///   - delivery: the behavior while no peer can be reached.
-    ///   - peer: if nil, asks every known peer and returns the first answer. `handlerNotRegistered` counts once all peers have
-    ///     answered it.
-    /// - Throws: `ConnectionError`, or one of the request's own `failures`, as the handler threw it; `deliveryFailed` at once if
-    ///   the transport doesn't know the peer but knows others; `cancelled` at once if the task is cancelled. A request that
-    ///   wasn't sent by then never is.
+    ///   - peer: if nil, asks every known peer and returns the first answer. Throws `handlerNotRegistered` only once all have
+    ///     answered with it.
+    /// - Throws: `ConnectionError`, or one of the request's own `failures`, as the handler threw it; `deliveryFailed` at once
+    ///   if the transport doesn't know the peer but knows others; `cancelled` at once if the task is cancelled. A request that
+    ///   wasn't sent before a cancellation is never sent.
     public func send<R: SessionRequest>(
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue, delivery: DeliveryMode = .queued,
         retryPolicy: RetryPolicy = .default, to peer: SessionPeer? = nil
@@ -131,8 +131,8 @@ extension SessionRequests {
         }
     }
 
-    /// Waits for a peer, then sends the request. Repeats both after `notReachable`, `timeout` or `deliveryFailed`. The handler
-    /// runs at most once.
+    /// Waits for a peer, then sends the request. Does both again after `notReachable`, `timeout` or `deliveryFailed`. The
+    /// handler runs at most once.
     /// - Parameters:
     ///   - maxAttempts: less than 1 counts as 1.
     ///   - connectionTimeout: the time that each attempt waits for the peer. The answer may take another ten seconds.
@@ -246,8 +246,8 @@ extension SessionRequests {
         try await requester.waitUntilReachable(peer, until: timeout.map { requester.now + $0 })
     }
 
-    /// Measures a round trip to prove that the connection works. Needs no handler, ignores reported reachability, and repeats
-    /// each second.
+    /// Measures a round trip to prove that the connection works. Needs no handler, ignores reported reachability, and sends a
+    /// probe each second until one is answered.
     /// - Returns: the round trip.
     /// - Throws: `notReachable` if nothing could be sent, `timeout`, `cancelled`.
     @discardableResult

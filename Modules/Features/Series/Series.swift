@@ -26,13 +26,13 @@ public struct Series<Sample: Codable & Sendable>: Hashable, Sendable {
     }
 }
 
-/// A rule for how many samples the recording device keeps. Peers don't get dropped samples, but keep those that they hold.
+/// A rule for how many samples the recording device keeps. Peers don't get dropped samples, but keep the ones they have.
 public enum SeriesRetention: Hashable, Sendable {
-    /// All samples, until the session is forgotten.
+    /// Keeps all samples until the session is forgotten.
     case all
-    /// At least this number of the device's newest samples under the name, and at most 1,023 more. Counts the samples of all
-    /// launches, and applies when a launch records under the name. In a session with ``SeriesLimits/seriesMax`` series, the
-    /// oldest launch's samples make room for the next launch's, even if fewer are then left.
+    /// Keeps at least this number of the device's newest samples under the name, and at most 1,023 more. Counts the samples of
+    /// all launches, and applies when a launch records under the name. In a session with ``SeriesLimits/seriesMax`` series, a
+    /// new launch's samples replace the oldest launch's, even if fewer than this number are then left.
     case newest(Int)
 }
 

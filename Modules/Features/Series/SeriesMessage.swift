@@ -22,7 +22,7 @@ package struct SeriesID: Hashable, Sendable, Codable, Comparable {
     }
 }
 
-/// A message between peers about series. What it doesn't mention hasn't changed since an earlier message.
+/// A message between peers about series. A series that it doesn't mention hasn't changed since an earlier message.
 package struct SeriesMessage: Sendable, Codable {
     package static let payloadType = "sessionmesh.series"
 
@@ -31,14 +31,14 @@ package struct SeriesMessage: Sendable, Codable {
     package var holdings: [Holding] = []
     package var requests: [Request] = []
     package var pieces: [Piece] = []
-    /// True if digests may replace the IDs of the sender's series. A repetition has full IDs: the receiver may have lost them.
+    /// True if digests may replace the IDs of the sender's series. False in a repetition: the receiver may have lost the IDs.
     package var canUseDigests = false
 
     private enum CodingKeys: CodingKey { case receiver, holdings, requests, pieces }
 
     package init(receiver: String? = nil) { self.receiver = receiver }
 
-    /// The samples of a series that the sender has stored: the number of the first, and the number after the last.
+    /// The range of a series' samples that the sender has stored: the number of the first, and the number after the last.
     package struct Holding: Hashable, Sendable, Codable {
         package var id: SeriesID
         package var first: UInt64
@@ -126,7 +126,7 @@ package struct SeriesMessage: Sendable, Codable {
 }
 
 extension SeriesID {
-    /// A 32-bit name for the series, for messages to peers that know the series.
+    /// A 32-bit hash that replaces the ID in messages to peers that know the series.
     package var digest: UInt32 { UInt32(truncatingIfNeeded: longDigest ^ longDigest >> 32) }
 
     /// A 64-bit hash of all parts.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Canonical JSON, of a value or of each member of its object. Equal values of one encoder have equal bytes.
+/// Canonical JSON of a value, or of each member of an object. Equal values of one encoder have equal bytes.
 ///
 /// Numbers and strings stay as written. Spaces are removed. Members of objects are sorted, and so are lists that `MarkedJSON`
 /// has marked as unordered. Complexity: O(bytes), plus sorting.
@@ -30,7 +30,7 @@ enum JSONFields {
         return json
     }
 
-    /// Indicates whether canonical forms are equal or differ only by Unicode normalization, as strings that Swift calls equal do.
+    /// Indicates whether canonical forms are equal. Ignores Unicode normalization, as Swift does when it compares strings.
     static func isSame(_ left: Data?, _ right: Data?) -> Bool {
         left == right
             || left.map { String(decoding: $0, as: UTF8.self) } == right.map { String(decoding: $0, as: UTF8.self) }

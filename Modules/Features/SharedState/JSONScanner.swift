@@ -22,7 +22,7 @@ struct JSONScanner {
         }
     }
 
-    /// If a name occurs twice, the last value counts.
+    /// Reads the members of an object. If a name occurs twice, the last value counts.
     private mutating func members(depth: Int) throws -> [String: JSONValue] {
         var members: [String: JSONValue] = [:]
         index += 1

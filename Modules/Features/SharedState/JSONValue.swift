@@ -1,6 +1,6 @@
 import Foundation
 
-/// JSON that can be compared, sorted and changed in part. Strings that Swift calls equal are equal here.
+/// JSON that can be compared, sorted and changed in part. Compares strings as Swift does.
 enum JSONValue: Hashable {
     case object([String: JSONValue])
     case list([JSONValue])
@@ -76,7 +76,7 @@ enum JSONValue: Hashable {
 // MARK: - Changing a part
 
 extension JSONValue {
-    /// Returns this value with a type's changes. What the type doesn't know stays.
+    /// Returns this value with a type's changes. Members that the type doesn't know stay.
     /// - Parameters:
     ///   - old: the part of this value that the type knows.
     ///   - new: the same part after the change.
@@ -96,8 +96,8 @@ extension JSONValue {
         }
     }
 
-    /// Keeps the held form of each element that equals an old one. The other new elements are patched from the other old ones, in
-    /// order, if there are equally many; only elements with equal `id` members match.
+    /// Keeps the held form of each element that equals an old one. If equally many new and old elements are left, patches the
+    /// old ones to the new ones in order, but only pairs with equal `id` members.
     private static func patched(_ held: [JSONValue], from old: [JSONValue], to new: [JSONValue]) -> [JSONValue] {
         var places = Dictionary(grouping: old.indices.reversed()) { old[$0] }
         var patched = new

@@ -2,13 +2,12 @@ import MeshBase
 import MeshConnection
 public import MeshTransport
 
-// Members for reading, changing and awaiting the value.
+// Members that read, change and await the value.
 extension SharedState {
     /// Creates a state on the transport's shared connection, which all features made with `over:` use. For a store, a clock or a
     /// session, make a `TransportConnection` instead.
     ///
-    /// - Parameter transport: started by this call. Must be a class, because a structure has no identity. For a structure, make a
-    ///   `TransportConnection`.
+    /// - Parameter transport: started by this call. For a structure, which has no identity, make a `TransportConnection`.
     public convenience init(
         initialValue: State, over transport: any SessionSyncTransport & AnyObject, id: String? = nil,
         merge: SharedStateMerge<State> = .whole
@@ -18,7 +17,7 @@ extension SharedState {
     }
 
     /// Changes a copy of the value, then updates the state with it.
-    /// - Throws: errors of the closure and of the other `update`. The value is then unchanged.
+    /// - Throws: errors of the closure and of `update(_:)` with a value. Then the value is unchanged.
     public func update(_ change: (inout State) throws -> Void) throws {
         var newValue = value
         try change(&newValue)
@@ -47,8 +46,8 @@ extension SharedState {
     /// ends when the state is released.
     public func values() -> AsyncStream<State> { replica.shownValues.subscribe() }
 
-    /// Waits until this value is more than this device's initial one. Returns once a peer has answered in this launch, or if the
-    /// store says that all known peers have this value. A peer with another `merge` or `id:` doesn't answer.
+    /// Waits until the value has been compared with a peer: until a peer has answered in this launch, or at once if all known
+    /// peers have this value according to the store. A peer with another `merge` or `id:` doesn't answer.
     /// - Throws: `CancellationError` if the task is cancelled.
     public func firstSync() async throws {
         for await _ in replica.firstSync.subscribe() { return }

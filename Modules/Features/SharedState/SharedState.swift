@@ -12,8 +12,8 @@ public import Observation
 /// try settings.update { $0.volume = 7 }
 /// ```
 ///
-/// A change is visible here at once and goes to every peer, directly or through other peers, also to peers that appear later.
-/// It is sent again until each peer has confirmed it; with a store, even after a relaunch. `merge` decides between concurrent
+/// A change is visible here at once. It goes to every peer, directly or through others, and to peers that appear later. It
+/// is sent again until each peer has confirmed it; with a store, even after a relaunch. `merge` decides between concurrent
 /// changes of two peers.
 ///
 /// With a store, the initial value is shown until the store has been read. A change made before that counts as later than the
@@ -57,7 +57,7 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     /// The present problems of the connection, then those of this state. Observable. Docs/Guides/SharedState.md lists the codes.
     public var problems: [SessionProblem] { replica.connection.problems + replica.board.problems }
 
-    /// The error that keeps this value from being synced; nil once it is. What can't be sent now is sent later.
+    /// The error that keeps this value from being synced; nil once it is. A value that can't be sent now is sent later.
     ///
     /// A `ConnectionError`: `idInUse` while something else on this connection uses the ID; `incompatiblePeer` while a peer has
     /// another version or merge; `payloadTooLarge` and others from sending. A `StorageError` while the store can't be read or
@@ -90,7 +90,7 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     /// The last one stays. The others are listed in `conflicts`, or merged by the app's own merge.
     package func adopt(unversioned values: [State]) { replica.adopt(unversioned: values) }
 
-    /// Notes why a counterpart that reads only application contexts hasn't been shown the value; nil once it has.
+    /// Notes the error that keeps the value from a device that reads only application contexts; nil once it has the value.
     package func noteContext(_ error: (any Error)?) {
         if error != nil || replica.errors.context != nil { replica.errors.context = error }
     }
@@ -98,11 +98,11 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     /// Excludes a known peer of the transport that doesn't use shared states: nothing is sent to it, and `isSynced` ignores it.
     package func exclude(_ peer: SessionPeer) { replica.exclude(peer.id) }
 
-    /// Forgets a peer that won't come back. If it does, it gets everything.
+    /// Forgets a peer that won't come back. If it returns, it is treated as new and gets everything.
     public func forget(_ peer: SessionPeer) { replica.forget(peer.id) }
 }
 
-/// A replica with any type of value, for the registry.
+/// A replica without its type of value, for the registry.
 @MainActor
 protocol RegisteredReplica: AnyObject {
     var featureID: String { get }

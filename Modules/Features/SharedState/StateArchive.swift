@@ -44,8 +44,8 @@ struct StateArchive: Codable, Sendable {
         }
     }
 
-    /// Repairs what earlier versions accepted: implausible stamps, which no change could replace; entries that no peer could
-    /// acknowledge; and more entries than the limits allow.
+    /// Repairs contents that earlier versions accepted: implausible stamps, which no change could replace; entries that no
+    /// peer could acknowledge; and more entries than the limits allow.
     /// - Returns: true if the register has changed.
     mutating func repair(as peerID: String) -> Bool {
         let before = register

@@ -39,14 +39,14 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
         (try? JSONFields.split(encoder.encode(MarkedJSON(value: value)))) ?? [:]
     }
 
-    /// FNV-1a (Fowler, Noll, Vo), 32 bits. Of a value that isn't an object, the first byte of its JSON tells the kind of value.
+    /// Returns FNV-1a (Fowler, Noll, Vo; 32 bits) of the names or, for a value without names, of its JSON's first byte.
     private static func shape(_ fields: [String: Data]) -> UInt32 {
         let bare = fields[JSONFields.bareName]?.first.map { $0 == 0x2D || (0x30...0x39).contains($0) ? 0x30 : $0 }
         let names = fields.keys.sorted().joined(separator: "\u{0}").utf8
         return (Array(names) + [bare].compactMap { $0 }).reduce(0x811c_9dc5) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
     }
 
-    /// Indicates whether two values are equal if NaN counts as equal to itself.
+    /// Indicates whether two values are equal. NaN counts as equal to itself.
     func areEquivalent(_ left: State, _ right: State) -> Bool {
         if left == right { return true }
         guard CodingLoss(from: left, to: right) == nil, let left = try? fields(of: left),
@@ -106,8 +106,8 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
     enum Reading {
         /// No field or value was ever set.
         case nothing
-        /// - whole: the bytes of all fields together.
-        /// - unread: the error of a value that is left out of the merge because it doesn't decode.
+        /// A value. `whole` has the bytes of all fields together. `unread` is the error of a value that doesn't decode and so
+        /// is left out of the merge.
         case value(State, whole: Data?, unread: (any Error)? = nil)
         /// The fields don't decode together. Has the fallback's value if that decodes, and the error.
         case fallback(State?, any Error)
@@ -178,7 +178,7 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
         return fields
     }
 
-    /// Returns the value that the fields make together.
+    /// Returns the value that the fields form together.
     func value(of fields: [String: Data]) throws -> State {
         guard let json = merge.kind == .fields ? JSONFields.join(fields) : fields[StateRegister.wholeName] else {
             throw CocoaError(.coderReadCorrupt)
@@ -191,7 +191,7 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
     }
 }
 
-/// Finds the held forms of fields that a type reads like its own ones.
+/// Finds the held forms of fields from which a type decodes the same value as from its own forms.
 private struct StateReader<State: Codable & Sendable & Equatable> {
     /// Maximum number of attempts to decode. After that the type's own forms are used.
     private static var triesMax: Int { 64 }
@@ -201,7 +201,7 @@ private struct StateReader<State: Codable & Sendable & Equatable> {
     /// The value decoded from `fields`.
     let value: State
 
-    /// Returns the fields in the given forms, except forms from which the type reads something else. Bisects to find these.
+    /// Returns the fields in the given forms, except forms from which the type decodes another value. Bisects to find these.
     /// - Parameter forms: nil for a field to be removed.
     func fields(keeping forms: [String: Data?]) -> [String: Data] {
         guard !forms.isEmpty else { return fields }

@@ -14,8 +14,8 @@ enum StateLimits {
     /// Maximum number of bytes of all authors' names, and of one name: a peer ID, an incarnation and a launch.
     static let authorsBytesMax = 64 << 10
     static let authorBytesMax = 4 << 10 + 18
-    /// Maximum number of bytes of values with their names and authors: the space in a frame of 1 MiB next to vectors. A register
-    /// exceeds it only if a single message did.
+    /// Maximum number of bytes of values with their names and authors: a frame of 1 MiB less the space for vectors. A
+    /// register exceeds it only if a single message did.
     static let bytesMax = 1 << 20 - 128 << 10
     /// Maximum number of bytes of field names, including names of removed fields that aren't forgotten yet.
     static let namesBytesMax = 256 << 10
@@ -24,12 +24,12 @@ enum StateLimits {
     static let conflictsMax = 32
     /// Maximum number of bytes of lost changes kept for one peer.
     static let lostBytesMax = 16 << 10
-    /// Time in which a reachable peer must answer. After that it counts as not having the state.
+    /// Time within which a reachable peer must answer. After that it counts as not having the state.
     static let answerTime = Duration.seconds(2)
-    /// Maximum distance of a stamp from the wall clock. Beyond it, diagnostics report the stamp.
+    /// Maximum time by which a stamp may be ahead of the wall clock. Beyond it, diagnostics report the stamp.
     static let aheadMilliseconds: UInt64 = 86_400_000
-    /// Maximum distance of a stamp beyond the clock's reach at which its sender is asked to repeat the message, every two
-    /// seconds: about three hours of catching up. A sender further ahead repeats it on its own, at growing intervals.
+    /// Maximum distance of a stamp ahead of this clock at which its sender is asked to repeat the message, every two
+    /// seconds: more than two hours of catching up. A sender further ahead repeats it on its own, at growing intervals.
     static let catchUpMax: UInt64 = 1 << 28
 
     static func tooManyFields(_ count: Int) -> ConnectionError {

@@ -3,7 +3,7 @@ import MeshConnection
 import MeshIdentity
 import MeshRegister
 
-/// A message between peers about a state: what the sender has seen, and what the receiver seems to lack.
+/// A message between peers about a state: the changes that the sender has seen, and those that the receiver seems to lack.
 struct StateMessage: Sendable {
     struct Item: Hashable, Sendable {
         var name: String
@@ -15,16 +15,16 @@ struct StateMessage: Sendable {
     var kind: StateRegister.Kind
     /// The sender's incarnation. While it is unchanged, the sender has forgotten nothing.
     var life: UInt32
-    /// The receiver's latest incarnation that the sender has heard of; 0 if none. nil from versions that reject NaN and infinity.
+    /// The receiver's latest incarnation that the sender knows; 0 if none. Nil from versions that reject NaN and infinity.
     var heard: UInt32?
-    /// The changes that the sender has seen. A receiver that has seen `base` has seen them too once it has taken the items.
+    /// The changes that the sender has seen. A receiver that has seen `base` has seen all of them once it has taken the items.
     var has: StateVector
-    /// The part of `has` that the sender would know after a crash; nil if that is all of it.
+    /// The part of `has` that the sender would still know after a crash; nil if it would know all.
     var stored: StateVector?
-    /// The changes that the receiver has seen, as far as the sender knows; nil if the items are all there are.
+    /// The changes that the receiver has seen, as far as the sender knows; nil if the items are the complete register.
     var base: StateVector?
     var items: [Item] = []
-    /// Removals that aren't among the items, however little the receiver has seen.
+    /// Removals that the sender has forgotten, so that they aren't among the items even if the receiver lacks them.
     var forgotten = StateVector()
     /// The newest whole value, if the fields don't decode together.
     var fallback: StateEntry?
@@ -36,7 +36,7 @@ struct StateMessage: Sendable {
     var asks = false
     /// Changes that lost at the sender and that the receiver may not know.
     var lost: [Item] = []
-    /// A hash by which a receiver without this state recognizes one with the same fields (`StateCoder.shape`).
+    /// A hash of the fields' names. A receiver without this state may have one with the same hash (`StateCoder.shape`).
     var shape: UInt32?
 
     var stamps: [HybridTimestamp] {

@@ -5,17 +5,17 @@ import MeshRegister
 struct StatePeer: Sendable {
     /// The changes that the peer says it has seen.
     var known = StateVector()
-    /// The incarnation in which the peer said so.
+    /// The incarnation in which the peer has reported `known`.
     var life: UInt32?
     /// The version of the whole value that the peer has.
     var holds: StateVersion?
     /// True if the peer's version of the library rejects NaN and infinity; nil until the peer has sent a message.
     var isEarlier: Bool?
-    /// The number of its last message, counted over all peers. The peers heard longest ago are forgotten first.
+    /// The number of the peer's last message, counted over all peers. The peers heard longest ago are forgotten first.
     var turn: UInt64 = 0
 
     // Not stored:
-    /// What this replica had seen when it last sent the peer everything that it lacked.
+    /// The changes that this replica had seen when it last sent the peer everything that it lacked.
     var sent: StateVector?
     var sentFallback: StateVersion?
     /// True if the peer has sent a message in this launch.
@@ -26,7 +26,7 @@ struct StatePeer: Sendable {
     var owesReport = false
     /// True if the next message asks the peer for an answer.
     var asks = false
-    /// Changes that lost here and that the peer may not know, until it has heard that the winner is here.
+    /// Changes that lost here and that the peer may not know. Each is kept until the peer knows that its winner is here.
     private(set) var lost: [Lost] = []
 
     /// A change that lost to a concurrent one.

@@ -80,14 +80,14 @@ struct StateRegister: Hashable, Sendable, Codable {
         }
     }
 
-    /// Notes that all changes of this author are here, so it covers its provisional authors.
+    /// Notes that all changes of this author are here, so that its stamp covers its provisional authors.
     mutating func confirm(_ author: String) {
         guard let newest = vector.part(of: author).stamps.values.max() else { return }
         vector.note(StateVersion(stamp: newest, author: author))
         trim()
     }
 
-    /// Notes the encoding of a decodable value, which all peers show if fields don't decode together later.
+    /// Notes the encoding of a decodable value. All peers show this value if fields don't decode together later.
     mutating func noteWhole(_ bytes: Data) {
         needsFallback = false
         fallback = newest.map { StateEntry(version: $0, bytes: bytes) }
@@ -154,7 +154,7 @@ struct StateRegister: Hashable, Sendable, Codable {
 
     // MARK: - Bounds
 
-    /// The size of all values in a message.
+    /// The number of bytes that all entries take in a message.
     var byteCount: Int {
         slots.reduce(0) { sum, slot in slot.value.reduce(sum) { $0 + $1.byteCount(slot.key) } }
     }

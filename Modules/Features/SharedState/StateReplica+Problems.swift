@@ -113,7 +113,7 @@ extension StateReplica {
         showProgress()
     }
 
-    /// Drops suspicions about a state that this device has just created, too.
+    /// Drops suspicions because of another state, which this device has now created too.
     func appeared(_ featureID: String, _ sessionID: UUID) {
         for (peerID, suspect) in suspects where suspect.featureID == featureID && suspect.sessionID == sessionID {
             suspects[peerID] = nil
@@ -127,7 +127,7 @@ extension StateReplica {
 
     // MARK: Errors
 
-    /// Updates the problem board with the lasting ones of `errors`.
+    /// Updates the problem board with the lasting errors in `errors`.
     func showErrors() {
         board.set(.idInUse, of: id, idProblem)
         board.set(.storeFailed, of: id, errors.storing.map { .storeFailed(of: id, "\(subject) can't be stored", $0) })

@@ -76,7 +76,7 @@ extension StateReplica {
             let own = register.kind == .fields ? Set(coder.initialFields.keys) : []
             let count = own.union(register.slots.keys).union(message.items.map(\.name)).count
             guard count <= StateLimits.fieldsMax else { throw StateLimits.tooManyFields(count) }
-            // The register doesn't store this stamp, so no later change must exceed it. The ceiling bounds it instead.
+            // The register doesn't store this stamp, so later changes needn't exceed it. The ceiling bounds it.
             connection.observe(min(metadata.stamp, .ceiling))
             try advanceClock(for: message, from: sender)
             try apply(message, from: sender)
@@ -191,8 +191,8 @@ extension StateReplica {
         register.confirm(author)
     }
 
-    /// Takes a new author if a peer has seen own changes that are missing here: the store is an older copy. This launch's changes
-    /// move to the new author, so that no peer takes them for the lost ones.
+    /// Takes a new author if a peer has seen changes of this author that are missing here: the store is an older copy. This
+    /// launch's changes move to the new author, so that no peer takes them for the lost ones.
     private func replaceAuthorIfStoreIsOld(_ has: StateVector) {
         guard let theirs = has.stamps[author], theirs > register.vector.stamps[author] ?? .zero else { return }
         let forgetful = author

@@ -28,7 +28,7 @@ extension StateReplica {
         if let step = storeStep() ?? sendStep() { return step }
         isWorking = false
         showProgress()
-        // A reachable peer may not confirm the state for a while.
+        // A reachable peer may need time to confirm the state.
         if hasReasonToRetry { retryTimer.wake(at: retries.plan(at: connection.clock.elapsed)) }
         return nil
     }
@@ -73,7 +73,7 @@ extension StateReplica {
         if var archive {
             isRepaired = archive.repair(as: connection.transport.localPeer.id)
             author = archive.author
-            // Peers forgotten or left out while the store was read stay so.
+            // Peers that were forgotten or excluded while the store was being read stay so.
             peers = archive.peers.filter { !forgotten.contains($0.key) && !excludedPeers.contains($0.key) }
             turn = peers.values.map(\.turn).max() ?? 0
             register = archive.register(as: coder.merge.kind)
@@ -191,7 +191,7 @@ extension StateReplica {
         SessionSyncEnvelope(metadata: metadata(), payload: message)
     }
 
-    /// - Parameter sequence: 0 for a message outside of the sequence, which gets an ID of its own.
+    /// - Parameter sequence: 0 for a message outside the sequence, which gets an ID of its own.
     private func metadata(sequence: UInt64 = 0) -> SessionSyncMetadata {
         SessionSyncMetadata(
             sessionID: connection.sessionID, featureID: featureID, sourcePeerID: connection.transport.localPeer.id,

@@ -23,7 +23,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     }
     @ObservationIgnored let board = ProblemBoard()
     @ObservationIgnored let shownValues = Topic<State>(bufferLimit: 1, overflow: .dropOldest, replaysLatest: true)
-    /// True once the state has been compared with a peer.
+    /// Publishes true once the state has been compared with a peer.
     @ObservationIgnored let firstSync = Topic<Bool>(bufferLimit: 1, overflow: .dropOldest, replaysLatest: true)
     @ObservationIgnored private var hasSynced = false
 
@@ -39,14 +39,14 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     @ObservationIgnored var provisional: String?
     @ObservationIgnored var peers: [String: StatePeer] = [:]
     @ObservationIgnored var turn: UInt64 = 0
-    /// Peers that `isSynced` ignores until they are heard from.
+    /// Forgotten peers. `isSynced` ignores them until they send a message.
     @ObservationIgnored var forgotten: Set<String> = []
     /// Known peers of the transport that don't take part.
     @ObservationIgnored var excludedPeers: Set<String> = []
     @ObservationIgnored var reachable: Set<String> = []
     /// Peers whose stamps far ahead were reported.
     @ObservationIgnored var reportedAhead: Set<String> = []
-    /// Peers of which a refused message was reported.
+    /// Peers with a refused message that was reported.
     @ObservationIgnored var reportedRefusals: Set<String> = []
     /// Peers whose last message was refused because of its version or merge.
     @ObservationIgnored var refused: Set<String> = []
@@ -56,21 +56,21 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     /// Changes made before the store was read.
     @ObservationIgnored var changesBeforeLoad: [String: Data?] = [:]
     @ObservationIgnored var unversionedValues: [State] = []
-    /// The vector as last stored. Peers may count on no more than that after a crash.
+    /// The vector as last stored. After a crash, peers can rely on no more than that.
     @ObservationIgnored var stored = StateVector()
-    /// The newest own stamp in the store at launch.
+    /// The newest stamp of this author in the store at launch.
     @ObservationIgnored var ownAtStart = HybridTimestamp.zero
     @ObservationIgnored var isLoaded: Bool
     @ObservationIgnored var isStoreUsable: Bool
     @ObservationIgnored var changeCount: UInt64 = 0
     @ObservationIgnored var storedCount: UInt64 = 0
     @ObservationIgnored var shouldTryStore = true
-    /// The vector of the state last published for peers yet to appear.
+    /// The vector of the state that was last published for peers yet to appear.
     @ObservationIgnored var published: StateVector?
     @ObservationIgnored var hasFailedToPublish = false
     @ObservationIgnored var revision: UInt64 = 0
     @ObservationIgnored var isWorking = false
-    /// Delays until a reachable peer that hasn't confirmed the state is sent it again.
+    /// The schedule for sending the state again to reachable peers that haven't confirmed it.
     @ObservationIgnored var retries = RetryPlan(from: .seconds(2), to: .seconds(300))
     @ObservationIgnored lazy var retryTimer = RetryTimer(connection.clock) { [weak self] in
         Task { @MainActor [weak self] in self?.retry() }
@@ -203,7 +203,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         changed()
     }
 
-    /// Begins to receive, once the store has been read or if there is none.
+    /// Begins to receive. Called once the store has been read, or at once if there is none.
     func begin() {
         openRoute()
         let (ours, scope) = (featureID, connection.sessionID)
@@ -225,7 +225,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         work()
     }
 
-    /// Registers to receive envelopes. A replica that is about to go may still be registered. Then a retry follows.
+    /// Registers to receive envelopes. While a replica that is being released is still registered, this fails and is retried.
     func openRoute() {
         guard route == nil else { return }
         do {
@@ -265,7 +265,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         for conflict in found { keep(lost: conflict.lost, conflict.name, to: conflict.kept.version) }
     }
 
-    /// Queues a lost change for the peers that don't know it. Their next message contains it.
+    /// Queues a lost change for the peers that don't know it. The next message to each contains it.
     private func keep(lost entry: StateEntry, _ name: String, to winner: StateVersion) {
         guard register.kind != .custom else { return }
         let lost = StatePeer.Lost(item: StateMessage.Item(name: name, entry: entry), winner: winner)

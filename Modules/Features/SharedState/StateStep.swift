@@ -6,7 +6,7 @@ import MeshTransport
 enum StateStep: Sendable {
     case load(any SessionStore, key: String)
     case save(any SessionStore, key: String, StateArchive, change: UInt64)
-    /// Sends to a peer. nil sends to all peers, including later ones.
+    /// Sends to a peer, or (nil) to all peers, including later ones.
     case send(SessionSyncSnapshot<StateMessage>, to: SessionPeer?)
     case report(SessionSyncEnvelope<StateMessage>, to: SessionPeer)
 

@@ -29,7 +29,7 @@ import MeshIdentity
 ///
 /// Calls block while the disk works. Safe to use from any thread.
 final class FileInbox: Sendable {
-    /// Maximum number of imported files that are remembered until their sender confirms. The oldest are forgotten first.
+    /// Maximum number of imported files that are remembered until their sender confirms. The first of `imported` is dropped.
     static let importedMax = 1024
 
     enum Status: Equatable {
@@ -46,7 +46,7 @@ final class FileInbox: Sendable {
         /// The file system's date of the last write to the data or, without data, to the offer.
         let modified: Date
 
-        /// Indicates whether only a part of a carried file was copied. The platform delivers the file again.
+        /// Indicates whether a crash interrupted the copying of a carried file. The platform delivers the file again.
         var isPartialCopy: Bool {
             if case .partial(let count) = status {
                 offer.header.isCarried && count != offer.header.byteCount
@@ -59,7 +59,7 @@ final class FileInbox: Sendable {
     private struct State {
         /// Sizes of the files that are arriving or waiting, by key.
         var reserved: [String: UInt64] = [:]
-        /// Keys of imported files, oldest first.
+        /// Keys of imported files: those of earlier launches in the order of their folders' names, then others, oldest first.
         var imported: [String] = []
         /// Indicates whether `restore` has read the folders of earlier launches.
         var isRead = false
@@ -69,8 +69,8 @@ final class FileInbox: Sendable {
     private let root: Folder
     private let system: SystemFiles
     private let state = Locked(State())
-    /// Held while folders are scanned, and while another thread adopts a carried file. Otherwise the scan could take a
-    /// half-copied file for the remains of a crash.
+    /// Held while one thread scans the folders or adopts a carried file. Otherwise the scan could take a half-copied file
+    /// for the remains of a crash.
     private let scanLock = Locked(())
 
     /// - Throws: errors of creating or opening the folder; `fileAccessDenied` if another user owns it or may write to it.
@@ -210,8 +210,8 @@ extension FileInbox {
 
 extension FileInbox {
     /// Reserves space for a file and writes its offer.
-    /// - Throws: `insufficientSpace`; `idInUse` if the file is here, was imported, or may have been; errors of the file
-    ///   system.
+    /// - Throws: `insufficientSpace`; `idInUse` if the file is here, was imported, or may have been; `payloadTooLarge`;
+    ///   errors of the file system.
     func begin(_ offer: FileOffer) throws(ConnectionError) {
         let key = offer.key
         if holds(key) || isImported(key) || hasUnreadFolder(key) || hasUnreadFolder(offer.formerKey) {
@@ -243,7 +243,7 @@ extension FileInbox {
         }
     }
 
-    /// Indicates whether an earlier launch left a folder that couldn't be read.
+    /// Indicates whether an earlier launch left a folder that `restore` couldn't read.
     private func hasUnreadFolder(_ key: String) -> Bool {
         guard let folder = try? root.folder(key) else { return false }
         return folder.contains("offer") || folder.contains("settled")
@@ -254,7 +254,7 @@ extension FileInbox {
         try root.folder(key).openFile("data", O_RDWR | O_CREAT | O_APPEND)
     }
 
-    /// Discards the part that has arrived.
+    /// Replaces the part that has arrived with an empty file, and opens it for appending.
     func restart(_ key: String) throws(ConnectionError) -> OpenFile {
         let folder = try root.folder(key)
         folder.remove("data")

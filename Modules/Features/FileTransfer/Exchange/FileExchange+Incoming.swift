@@ -32,7 +32,7 @@ struct Incoming {
         file = nil
     }
 
-    /// Notes that the sender answers again.
+    /// Ends the wait behind all others, because the sender answers again.
     mutating func noteSenderActivity() {
         if phase == .waiting(isSilent: true) { phase = .waiting(isSilent: false) }
     }
@@ -111,7 +111,7 @@ extension FileExchange {
         post(.refused(offer.header.id, error), to: offer.peerID)
     }
 
-    /// Starts waiting files, up to `receivingMax`. An active file with a silent sender gives up its place to one that waits.
+    /// Starts waiting files, up to `receivingMax`. One whose sender isn't silent replaces an active one whose sender is.
     func activate() {
         func first(where isIncluded: (Incoming) -> Bool) -> Incoming? {
             incoming.values.filter(isIncluded).min { $0.arrival < $1.arrival }
@@ -286,14 +286,14 @@ extension FileExchange {
         timer.wake(at: claims.plan(at: now))
     }
 
-    /// Cancels a transfer that wasn't handed to the app yet.
+    /// Cancels a transfer whose file wasn't handed to the app yet.
     func cancelIncoming(_ key: String) {
         guard !isStopped, let file = incoming[key] else { return }
         post(.refused(file.offer.header.id, .cancelled), to: file.offer.peerID)
         drop(key, .cancelled)
     }
 
-    /// Drops a file that the sender has cancelled. A complete file stays the app's.
+    /// Drops a file whose transfer the sender has cancelled. A complete file stays available to the app.
     func withdrawn(_ key: String) {
         guard let file = incoming[key], file.phase != .unclaimed else { return }
         drop(key, .cancelled)
@@ -337,7 +337,7 @@ extension FileExchange {
         }
     }
 
-    /// Handles a carried file that the inbox refused for lack of space or because it has it already.
+    /// Handles a carried file that couldn't enter the inbox: it is there already, lacks space, or can't be moved.
     func adoptionFailed(_ offer: FileOffer, _ error: ConnectionError) {
         restore()
         guard !isStopped else { return }

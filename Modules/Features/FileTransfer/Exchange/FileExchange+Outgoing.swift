@@ -35,7 +35,7 @@ struct OutgoingRecord: Codable, Sendable {
     /// Relative to the transfers' folder, because an app update may move the app's container.
     let place: RelativePath
     let startedAt: Date
-    /// Nil until a peer has asked for the file.
+    /// The receiver; nil until a peer has asked for the file, if the app has chosen none.
     var peerID: String?
     var identity: SourceFile.Identity
     /// True once the platform has delivered the file.
@@ -50,8 +50,8 @@ struct OutgoingRecord: Codable, Sendable {
 extension FileExchange {
     /// Reads the file once, stores the transfer, and offers the file.
     /// - Throws: `fileNotFound`, `fileAccessDenied`, `encodingFailed`, `payloadTooLarge`, `cancelled`,
-    ///   `deliveryFailed` if `outstandingMax` is reached or the file changes, `sessionError` if the store fails; what a
-    ///   carrier throws.
+    ///   `deliveryFailed` if `outstandingMax` is reached or the file changes, `sessionError` if the store fails,
+    ///   `notActivated` once stopped; an error of the carrier.
     func begin(
         _ id: UUID, path: String, metadata: [String: MetadataValue]?, to peer: SessionPeer?
     ) async throws(ConnectionError) {
@@ -166,7 +166,7 @@ extension FileExchange {
         events.yield(.progressed(.outgoing(id), fraction))
     }
 
-    /// Restarts the wait before the next offer at its shortest.
+    /// Schedules the next offer after the shortest wait.
     func offerLater(_ id: UUID) {
         outgoing[id]?.offers.reset()
         timer.wake(at: outgoing[id]?.offers.plan(at: now))
@@ -179,9 +179,9 @@ extension FileExchange {
         timer.wake(at: outgoing[id]?.offers.plan(at: now))
         let header = transfer.record.header
         if !transfer.isReady { return reopen(id) }
-        // An offer tells the receiver that no chunks are pending, so those go first.
+        // An offer tells the receiver that no chunks are pending, so pending chunks go first.
         if transfer.isPumping || !transfer.wanted.isEmpty { return pump(id) }
-        // Until the platform has delivered the file, the peer can't know of it.
+        // The peer learns of a carried file only when the platform delivers it.
         if header.isCarried, !transfer.record.isDelivered { return }
         post(
             .offer(header, chunkBytesMax: connection.chunkBytesMax), mode: .realtimeBestEffort,
@@ -327,7 +327,7 @@ extension FileExchange {
         offerLater(id)
     }
 
-    /// Handles a peer's report that a delivered file never arrived. Carries it again, once per launch.
+    /// Handles a peer's report that a carried file never arrived. Carries it again, once per launch.
     func missing(_ id: UUID, by peerID: String) {
         guard let transfer = outgoing[id], transfer.record.header.isCarried, !transfer.wasCarriedAgain,
             bind(id, to: peerID)

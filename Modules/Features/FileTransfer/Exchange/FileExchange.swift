@@ -5,12 +5,12 @@ import MeshIdentity
 import MeshStorage
 import MeshTransport
 
-/// Runs all file transfers of one connection. Only this actor changes outgoing records, and the inbox except for
-/// carried files.
+/// Runs all file transfers of one connection. Only this actor changes the outgoing records and the inbox, except that
+/// `InboxCarrierObserver` adds carried files.
 ///
-/// Sends reliably only the messages that begin or end a transfer. Peers request any others again if they are lost.
+/// Only the messages that begin or end a transfer are sent reliably. Lost messages of other kinds are requested again.
 actor FileExchange {
-    /// A change for the app to see. At most 130 for each transfer, and two for each file that waits for the app.
+    /// A change that the app sees. At most 130 for each transfer, and two for each file that waits for the app.
     enum Event: Sendable {
         case began(TransferKey, path: String, metadata: [String: MetadataValue]?)
         case progressed(TransferKey, Double)
@@ -23,9 +23,9 @@ actor FileExchange {
 
     /// Maximum number of control messages waiting for the transport. Excess ones are dropped, and the peer asks again.
     static let postingMax = 256
-    /// Maximum number of peers whose connection number is remembered. The same number as in MeshDelivery.
+    /// Maximum number of peers whose connection number is remembered. Equals the bound in MeshDelivery.
     static let connectionsMax = 1024
-    /// Silence before the first repeated offer. The wait doubles each time.
+    /// Time of silence before the first repeated offer. The wait doubles each time.
     static let offerPatience = Duration.seconds(5)
 
     nonisolated let connection: any SessionConnection
@@ -51,7 +51,7 @@ actor FileExchange {
     private var postingCount = 0
     private var unsentMessages: [(message: FileMessage, peerID: String?)] = []
     private var isRestored = false
-    /// False until the store was read. Until then an unknown transfer may exist, so no peer is told that it doesn't.
+    /// True once the stored transfers were read. Until then, no peer is told that a transfer doesn't exist.
     var knowsOutgoing = false
     private(set) var isStopped = false
 
@@ -128,7 +128,7 @@ extension FileExchange {
         }
     }
 
-    /// Sends without waiting. Keeps a reliable message that fails, until a peer becomes reachable.
+    /// Sends without waiting. Keeps a reliable message that can't be sent, until its peer becomes reachable.
     func post(_ message: FileMessage, mode: SessionDeliveryMode = .reliableEventually, to peerID: String?) {
         guard postingCount < Self.postingMax else { return }
         postingCount += 1
@@ -189,7 +189,7 @@ extension SessionConnection {
     }
 
     private func peer(_ id: String?) throws -> SessionPeer? {
-        // A loopback returns only what is sent to all peers.
+        // A loopback returns only messages to all peers.
         guard let id, id != transport.localPeer.id else { return nil }
         guard let peer = transport.knownPeers.first(where: { $0.id == id }) else { throw ConnectionError.notReachable }
         return peer

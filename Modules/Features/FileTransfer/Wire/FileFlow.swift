@@ -1,15 +1,16 @@
 import Foundation
 
-// The receiver drives a transfer. It asks for ranges, and each comes back as one chunk. Everything below `next` was passed
-// on in order, everything below `frontier` was asked for, and `lost` are ranges to ask for again. The window bounds the
-// bytes that were asked for or that wait in memory for an earlier chunk.
+// The receiver drives a transfer. It asks for ranges, and the sender answers each with one chunk. The bytes below `next`
+// were passed on in order. Those below `frontier` were asked for. The ranges in `lost` are asked for again. The window
+// bounds the bytes that were asked for or that wait in memory for an earlier chunk.
 //
 // A lossless lane delivers every chunk while the connection lasts, however late. A request is repeated there only on a new
 // connection, if it couldn't be sent, or if the sender offers the file twice, because an offer means that it owes nothing.
 //
 // On other lanes a chunk is lost after the retransmission timeout of RFC 6298, or sooner if a later one overtakes it (as
-// in RFC 8985). Chunks shrink where many get lost, down to one datagram, and grow where none do. Silence leaves one
-// request at a time, halves the window and doubles the timeout, up to a minute. It's never an error: the peer may return.
+// in RFC 8985). Chunks shrink when many are lost, down to one datagram, and grow when none are. While the sender is silent,
+// the receiver makes one request at a time, halves the window, and doubles the timeout up to a minute. Silence is never an
+// error: the peer may return.
 
 /// The receiver's state of one file: the chunks that have arrived, those under way, and the next ones to ask for.
 ///
@@ -48,7 +49,7 @@ struct FileFlow {
     private var order: [(ticket: UInt64, offset: UInt64)] = []
     private var orderStart = 0
     private var lost: [FileRange] = []
-    /// True if late chunks of `lost` may still arrive on a lossless lane. Apart from a probe, none is asked for again.
+    /// True if chunks of `lost` may still arrive late on a lossless lane. Only one is then asked for again, as a probe.
     private var awaitsLateChunks = false
     private var early: [UInt64: Data] = [:]
     private(set) var earlyBytes = 0
@@ -85,7 +86,7 @@ struct FileFlow {
     var outstandingBytes: Int { earlyBytes + askedBytes }
     var outstandingChunks: Int { early.count + asked.count }
 
-    /// The latest time for the next call of `nextRequests`. Nil if there is nothing to ask for.
+    /// The time at which `nextRequests` must be called, if not sooner. Nil if there is nothing to ask for.
     var deadline: Duration? {
         if isComplete { return nil }
         if let pausedUntil { return pausedUntil }
@@ -129,8 +130,8 @@ extension FileFlow {
         return ready
     }
 
-    /// Marks the request for this chunk as answered. On a lossless lane a chunk may answer a request that was given up,
-    /// because it was only late.
+    /// Marks the request for this chunk as answered. On a lossless lane this includes a request that was given up, because
+    /// its chunk was only late.
     private mutating func isAwaited(_ count: Int, at offset: UInt64, now: Duration) -> Bool {
         if let ask = asked[offset], ask.count == count {
             asked[offset] = nil
@@ -156,7 +157,7 @@ extension FileFlow {
     }
 
     /// Pauses, because nothing can be sent now.
-    /// - Parameter unsent: ranges that couldn't be asked for. Earlier requests are lost only with the connection.
+    /// - Parameter unsent: ranges that couldn't be asked for. On a lossless lane earlier requests remain valid.
     mutating func disconnected(_ unsent: [FileRange] = [], now: Duration) {
         if isLossless {
             for range in unsent where asked[range.offset]?.count == range.count { markLost(range.offset) }
@@ -167,9 +168,9 @@ extension FileFlow {
         pausedUntil = now + patience()
     }
 
-    /// Handles another offer, which a sender makes only if it owes nothing. Two offers without a chunk in between, and with
-    /// time for one, mean that requests or arrived chunks were lost. They may also be late, so one chunk is asked for as a
-    /// probe. If it arrives and the sender still offers, the others follow.
+    /// Handles another offer, which a sender makes only if it owes no chunk. A second offer, after time for a chunk but with
+    /// none in between, suggests that requests or chunks were lost. They may also be late, so one chunk is asked for as a
+    /// probe. If it arrives and the sender still offers, the others are asked for.
     mutating func offered(now: Duration) {
         guard isLossless else { return reconnected() }
         reconnected(isNewConnection: false)

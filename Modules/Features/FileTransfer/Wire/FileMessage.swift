@@ -6,7 +6,7 @@ import MeshConnection
 // app has taken it. The sender answers `settled`, and the receiver forgets the transfer. Any message may be lost,
 // duplicated or reordered. A platform that carries the file replaces `ask` and `chunk`.
 
-/// The description of a file that is sent with it, in chunks or by a platform.
+/// A file's description, which travels ahead of its chunks or along with a carried file.
 struct FileHeader: Codable, Hashable, Sendable {
     let id: UUID
     let name: String
@@ -20,7 +20,7 @@ struct FileHeader: Codable, Hashable, Sendable {
     /// Maximum number of bytes of a header as JSON, with name and metadata.
     static let bytesMax = 32 << 10
     static let byteCountMax = UInt64(Int64.max)
-    /// The digest of a file that is unknown. Such a file isn't verified.
+    /// Stands for an unknown digest. The receiver then verifies no digest.
     static let noDigest = ""
 
     /// Returns the header as JSON, to check its size.

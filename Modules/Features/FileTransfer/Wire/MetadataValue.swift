@@ -121,7 +121,7 @@ extension MetadataValue: Codable {
         case .string(let value): try container.encode(value, forKey: .string)
         case .bool(let value): try container.encode(value, forKey: .bool)
         case .integer(let value): try container.encode(value, forKey: .integer)
-        // As a bit pattern, because JSON has no infinity.
+        // Encodes a bit pattern, because JSON has no infinity.
         case .real(let value): try container.encode(value.bitPattern, forKey: .real)
         case .date(let value): try container.encode(value.timeIntervalSinceReferenceDate, forKey: .date)
         case .data(let value): try container.encode(value, forKey: .data)

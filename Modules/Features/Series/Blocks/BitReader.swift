@@ -1,6 +1,6 @@
 import MeshWire
 
-/// Reads bits that `BitWriter` has written, from bytes that it does not own.
+/// Reads bits that `BitWriter` has written, from bytes that it doesn't own.
 struct BitReader {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
@@ -10,7 +10,7 @@ struct BitReader {
     /// Number of bytes read so far, including a byte read in part.
     var byteCount: Int { (position + 7) / 8 }
 
-    /// The next 56 bits at least, with zeros beyond the end.
+    /// At least the next 56 bits, with zeros beyond the end.
     private var ahead: UInt64 {
         let first = position >> 3
         let shift = UInt64(position & 7)
@@ -40,8 +40,8 @@ struct BitReader {
 
     mutating func readWord() throws(WireError) -> UInt64 { try read(32) | (try read(32)) << 32 }
 
-    /// Skips zeros and the one bit after them, and returns the number of zeros. If there are `max` zeros, skips these and
-    /// returns nil.
+    /// Skips zeros and the 1 bit after them, and returns the number of zeros. Skips `max` zeros and returns nil if there are
+    /// as many.
     /// - Parameter max: at most 55.
     mutating func readUnary(max: Int) throws(WireError) -> Int? {
         let zeros = ahead.trailingZeroBitCount

@@ -3,9 +3,9 @@ import MeshWire
 // Two representations of numbers with a fraction:
 //   decimals        whole numbers over a power of ten, if that is exact to the bit, as it is for decimals from a sensor or a
 //                   file (an observation of ALP: Afroozeh, Kuffó and Boncz, 2023)
-//   differing bits  the exclusive or with the number before (Gorilla: Pelkonen et al., 2015), written only within a window
-//                   between its leading and trailing zeros. The bit 0 means no difference; 1, 0 the window before; 1, 1 a
-//                   new window: 5 bits for its leading zeros, 6 bits for its length less 1.
+//   differing bits  the exclusive or with the number before (Gorilla: Pelkonen et al., 2015), of which only a window between
+//                   its leading and trailing zeros is written. The bit 0 stands for no difference, the bits 1 0 for the same
+//                   window as before, and 1 1 for a new one: 5 bits for its leading zeros, 6 bits for its length less 1.
 
 /// Numbers with a fraction, as decimals or as differing bits.
 enum FloatColumn {
@@ -16,8 +16,8 @@ enum FloatColumn {
 
     // MARK: - Decimals
 
-    /// Returns the numbers times the smallest power of ten that makes all of them whole and that restores them to the bit when
-    /// divided by; nil if there is none.
+    /// Returns the numbers times the smallest power of ten that makes all of them whole, if dividing by it restores each to
+    /// the bit; nil if there is no such power.
     static func decimals(_ bits: [UInt64]) -> (exponent: Int, values: [Int64])? {
         var exponent = 0
         for bits in bits {
@@ -37,7 +37,7 @@ enum FloatColumn {
 
     private static func whole(_ bits: UInt64, _ exponent: Int) -> Int64? {
         let scaled = (Double(bitPattern: bits) * powers[exponent]).rounded()
-        // From here on some whole numbers have no `Double`. The guard also rejects NaN and infinity.
+        // From 2^53 on, some whole numbers have no `Double`. The guard also rejects NaN and infinity.
         guard abs(scaled) < 0x1p53 else { return nil }
         let value = Int64(scaled)
         return number(value, exponent) == bits ? value : nil

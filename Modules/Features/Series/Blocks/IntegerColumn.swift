@@ -8,7 +8,7 @@ import MeshWire
 enum IntegerColumn {
     /// The representation of each number after the first.
     enum Order: UInt8, CaseIterable {
-        /// Nothing: all numbers are equal.
+        /// Stores no numbers, because all equal the first.
         case constant
         /// Differences from the first number.
         case distances
@@ -17,9 +17,9 @@ enum IntegerColumn {
     }
 
     private static let groupCount = 64
-    /// Special Rice parameters: 64 bits per number, and nothing because all numbers are 0.
+    /// Special Rice parameters: `plain` for 64 bits per number, `zeros` for no bits because all numbers are 0.
     private static let plain: UInt64 = 62, zeros: UInt64 = 63
-    /// Numbers with this quotient or a greater one are written as this many zeros and 64 bits.
+    /// A number with this quotient or a greater one is written as this many zero bits and its 64 bits.
     private static let quotientMax = 32
 
     // MARK: - Writing
@@ -59,7 +59,7 @@ enum IntegerColumn {
             case .distances: rest.append(zigzagEncoded(values[index] &- values[0]))
             case .differences: rest.append(zigzagEncoded(next))
             case .secondDifferences:
-                // Written separately: the first difference is as large as a number, the second ones are small.
+                // Written as a varint: the first difference may be large, while the second differences are small.
                 if index == 1 { writer.writeSignedVarint(next) } else { rest.append(zigzagEncoded(next &- difference)) }
             }
             difference = next
@@ -126,7 +126,7 @@ enum IntegerColumn {
             difference = try reader.readSignedVarint()
             values.append(first &+ difference)
         }
-        // The bits have no length prefix, so a copy of the reader takes all bytes. The end then tells how many were used.
+        // The bits have no length prefix, so a copy of the reader takes all bytes. The original then skips the used ones.
         var ahead = reader
         var bits = BitReader(try ahead.readRaw(ahead.remaining))
         while values.count < count {

@@ -1,7 +1,7 @@
 import MeshFoundation
 import MeshWire
 
-/// Decodes samples from a table. The type's field names select the columns.
+/// Decodes samples from a table. The names of the type's fields select the columns.
 ///
 /// Ignores columns that the type doesn't have. A field without a column counts as absent.
 package final class SampleReader {

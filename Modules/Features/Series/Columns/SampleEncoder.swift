@@ -4,7 +4,7 @@ import MeshWire
 extension SampleRow {
     /// Creates a row from a sample's numbers, in the order in which it encodes them.
     ///
-    /// - Parameter columns: the columns of the sample before, which are most likely the same.
+    /// - Parameter columns: the columns of the previous sample, which are most likely the same.
     /// - Throws: `WireError.Code.encodingFailed` for values other than numbers, dates and Booleans; `oversized` beyond
     ///   `SeriesLimits`.
     package init(_ sample: some Encodable, like columns: [SeriesColumn] = []) throws {
@@ -23,7 +23,7 @@ extension SampleRow {
     }
 }
 
-/// Collects a row's numbers. Builds column names only if the sample differs from the one before.
+/// Collects a row's numbers. Builds column names only if the columns differ from the previous sample's.
 private final class RowSink {
     private let expected: [SeriesColumn]
     private var isAsExpected = true
@@ -168,7 +168,7 @@ private struct RowFields<Key: CodingKey>: KeyedEncodingContainerProtocol {
             to: RowEncoder(sink: sink, prefix: prefix, key: key.stringValue, codingPath: codingPath + [key]))
     }
 
-    // An absent value has a column too, so samples with and without it share a series.
+    // An absent value also has a column, so samples with and without it share a series.
     func encodeIfPresent(_ value: String?, forKey key: Key) throws {
         throw sink.refuse("text", prefix, key.stringValue)
     }

@@ -4,7 +4,7 @@ import MeshWire
 package struct SampleTable: Hashable, Sendable {
     package let columns: [SeriesColumn]
     package private(set) var times: [Int64] = []
-    /// Numbers by column. An absent number repeats the one before, which compresses well.
+    /// Numbers by column. An absent number repeats the previous one, which compresses well.
     package private(set) var cells: [[UInt64]]
     /// The columns present in each sample, as a bit set. The lowest bit is the first column.
     package private(set) var presences: [UInt64] = []

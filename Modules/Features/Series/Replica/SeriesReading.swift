@@ -24,7 +24,7 @@ package struct SeriesReading: Sendable {
 }
 
 extension SeriesStream {
-    /// Returns a complete block; nil if the store doesn't have it, or not yet.
+    /// Returns a complete block; nil if the store doesn't have it, for example because it isn't written yet.
     func block(_ position: UInt64, from store: any SessionStore) throws -> [UInt8]? {
         guard let entry = try store.entries(of: names.blocks, from: position, maxBytes: 1).first,
             entry.position == position
@@ -33,7 +33,7 @@ extension SeriesStream {
     }
 }
 
-/// A peer's requests, to be answered.
+/// The samples that a peer has requested.
 package struct SeriesResponse: Sendable {
     package let receiver: String
     var parts: [Part] = []

@@ -2,14 +2,14 @@ import MeshIdentity
 package import MeshStorage
 import MeshWire
 
-// Replicates series between devices. A series is append-only and has one writer, so a device describes what it has by two
-// sample numbers. Terms (Docs/Guides/Series.md):
+// Replicates series between devices. A series is append-only and has one writer, so two sample numbers describe the samples
+// that a device has. Terms (Docs/Guides/Series.md):
 //   holding  the samples that a device has stored: the number of the first one, and the number after the last one
 //   request  asks one peer for samples that its holding has and this device lacks
 //   piece    samples of one series, encoded as a `SeriesBlock`
 //   fetch    the requests that one peer hasn't answered completely yet
-// New samples are sent with the holding. A device that lacks more of it requests the rest.
-// An acknowledgement is a holding, too: the receiver announces how far it has stored the series.
+// A device sends new samples together with its holding. A peer that lacks more samples of it requests them.
+// An acknowledgement is also a holding: the receiver announces how far it has stored the series.
 
 /// All series of a session, as a value without I/O. Recorded samples and peers' messages go in; batches and messages come out.
 /// The bytes of complete blocks are in the store, which the caller reads and writes.
@@ -28,21 +28,21 @@ package struct SeriesReplica: Sendable {
     private var counts: [String: Int] = [:]
     /// The series into which this device records, by name.
     private var recordingPlaces: [String: Int] = [:]
-    /// The retention by name. It covers the own series of all launches.
+    /// The retention by name. It applies to this device's series of all launches.
     private var retention: [String: SeriesRetention] = [:]
-    /// Digests of own series of earlier launches that retention removed, oldest first. Peers may still hold them.
+    /// Digests of this device's series that retention removed, from earlier launches, oldest first. Peers may hold them.
     private var removed: [UInt64] = []
     /// Removed series that peers have announced since the last answer.
     private var announcedRemoved: [UInt64: SeriesMessage.Holding] = [:]
     private var nextNumber = 0
-    /// The batch that `batchCommitted` hasn't confirmed, and operations that must precede the next batch.
+    /// The batch that `batchCommitted` hasn't confirmed. `erasures` has operations that must precede the next batch.
     private var pendingBatch = StoreBatch()
     private var erasures = StoreBatch()
     /// True if the store may have committed some or all of `pendingBatch`.
     private var isCommitUncertain = false
 
     // State of the exchange with peers.
-    /// The end of each holding as last announced, and the end of the samples last sent.
+    /// The end of each holding as last announced. `sentEnds` has the end of the samples last sent.
     private var announcedEnds: [Int: UInt64] = [:]
     private var sentEnds: [Int: UInt64] = [:]
     /// The end of each peer's holdings.
@@ -51,9 +51,9 @@ package struct SeriesReplica: Sendable {
     private var wanted: [SeriesID: Wanted] = [:]
     private var fetch: Fetch?
     private var lastRequested: SeriesID?
-    /// True if a recording peer repeated a holding, because it doesn't know that this device has stored the samples.
+    /// True if a peer lacks an acknowledgement: it repeated a holding that is stored here, or it holds a removed series.
     package private(set) var owesRepeatedAcknowledgement = false
-    /// The error that set a series aside in `load`. The series' bytes stay in the store.
+    /// The error because of which `load` set a series aside. The series' bytes stay in the store.
     package private(set) var damage: StorageError?
     /// Number of received samples dropped for lack of space.
     package private(set) var refusedCount = 0
@@ -77,22 +77,22 @@ package struct SeriesReplica: Sendable {
     }
 
     package static var peersMax: Int { 64 }
-    /// Maximum number of series recorded by others. One peer may have half as many.
+    /// Maximum number of series recorded by others. Each peer may have half as many.
     private static var foreignMax: Int { SeriesLimits.seriesMax * 3 / 4 }
     /// Maximum number of removed series to remember.
     private static var removedMax: Int { SeriesLimits.seriesMax }
     /// Maximum number of samples per batch.
     private static var batchMax: Int { 8 * SeriesLimits.blockSamples }
-    /// Exchanges after which another peer is asked, even if this one is still sending.
+    /// Number of exchanges after which another peer is asked, even if this one is still sending.
     private static var fetchMax: Int { 8 }
-    /// Unanswered requests after which a peer isn't asked until it announces the samples again.
+    /// Number of unanswered requests after which a peer isn't asked until it announces the samples again.
     private static var failedRequestsMax: Int { 3 }
     /// Maximum number of samples per request.
     package static var requestMax: UInt64 { 16 * UInt64(SeriesLimits.blockSamples) }
 
     /// - Parameters:
     ///   - prefix: the prefix of all names in the store.
-    ///   - byteCountMax: maximum number of stored bytes of own series, and the same again for all others.
+    ///   - byteCountMax: maximum number of stored bytes of this device's series, and again of all others.
     ///   - makeIncarnation: returns a random number.
     package init(peerID: String, prefix: String, byteCountMax: Int, makeIncarnation: @escaping @Sendable () -> UInt64) {
         self.peerID = peerID
@@ -214,7 +214,7 @@ package struct SeriesReplica: Sendable {
     /// Removes the oldest samples of a name, including those of earlier launches.
     ///
     /// Only samples in the store or in a batch count as kept: a crash may lose the others.
-    /// - Parameter removesOldest: true to make room for one more series, by removing the oldest one if no other goes.
+    /// - Parameter removesOldest: true to make room for one more series. The oldest goes if `count` removes none.
     /// - Returns: the operations that remove the samples from the store.
     private mutating func trim(_ name: String, to count: Int, removesOldest: Bool = false) throws -> StoreBatch {
         var batch = StoreBatch()
@@ -232,7 +232,7 @@ package struct SeriesReplica: Sendable {
         }
         if removesOldest, gone.isEmpty, let oldest = ordered.last(where: isRemovable) { gone = [oldest] }
         guard !gone.isEmpty else { return batch }
-        // The oldest first, as in `removed`.
+        // Removes the oldest first, because that is the order of `removed`.
         for place in gone.reversed() {
             streams[place].remove(in: &batch)
             removed.append(streams[place].id.longDigest)
@@ -243,7 +243,7 @@ package struct SeriesReplica: Sendable {
         return batch
     }
 
-    /// Returns the places of all own series of a name, the newest first.
+    /// Returns the places of this device's series of a name, the newest first.
     private func ownPlaces(of name: String) -> [Int] {
         streams.indices.filter { streams[$0].id.peerID == peerID && streams[$0].id.name == name }.sorted {
             let (left, right) = (streams[$0], streams[$1])
@@ -280,7 +280,7 @@ package struct SeriesReplica: Sendable {
         heldBy = heldBy.mapValues { moved($0) }
     }
 
-    /// True if the caller must first remove what the store has already done from the batch (`StoreBatch.removingCommitted`).
+    /// True if the caller must first remove operations that the store has already done (`StoreBatch.removingCommitted`).
     package var isRetry: Bool { isCommitUncertain }
 
     package mutating func batchCommitted() {
@@ -300,7 +300,7 @@ package struct SeriesReplica: Sendable {
 
     // MARK: - Reading
 
-    /// Returns the series of one name, by one peer or by all, including those of earlier incarnations.
+    /// Returns the series with a name, of one peer or (nil) of all, including those of earlier incarnations.
     package func streams(named name: String, by peerID: String?) -> [SeriesReading] {
         streams.filter { $0.id.name == name && (peerID == nil || $0.id.peerID == peerID) }.sorted { $0.id < $1.id }
             .map { SeriesReading(stream: $0) }
@@ -361,7 +361,7 @@ extension SeriesReplica {
         lacksSamples(from: reachable) || hasUnannouncedSamples || hasUnacknowledgedSamples(for: reachable)
     }
 
-    /// Indicates whether each of these peers has named this own series, and so recognizes its digest.
+    /// Indicates whether each of these peers has reported this device's series, so that it recognizes the digest.
     package func isKnown(_ id: SeriesID, by peerIDs: Set<String>) -> Bool {
         guard let place = places[id], self.id(of: id.digest, of: peerID) == id else { return false }
         return !peerIDs.isEmpty && peerIDs.allSatisfy { heldBy[$0]?[place] != nil }
@@ -417,8 +417,8 @@ extension SeriesReplica {
         case all
     }
 
-    /// Ends a fetch that is silent, too old or from an unreachable peer; call once per exchange. After `failedRequestsMax`
-    /// requests the peer isn't asked any more. It will announce its samples again, because this device hasn't acknowledged them.
+    /// Ends a fetch that brought nothing, is too old, or has an unreachable peer. Call it once per exchange. A peer isn't
+    /// asked any more after `failedRequestsMax`. It announces its samples again, as this device hasn't acknowledged them.
     package mutating func expireFetch(reachable: Set<String>) {
         guard let fetch else { return }
         if !fetch.hasProgressed || fetch.exchanges >= Self.fetchMax || !reachable.contains(fetch.peerID) {
@@ -459,7 +459,7 @@ extension SeriesReplica {
             remainingBytes -= holding.id.estimatedByteCount
         }
         if answers {
-            // No samples, up to the end of the peer's: so the peer doesn't offer them again.
+            // Acknowledges the peer's holding with an empty one of the same end, so that the peer doesn't offer it again.
             for holding in announcedRemoved.values.sorted(by: { $0.id < $1.id }) { add(holding) }
             announcedRemoved = [:]
         }
@@ -467,7 +467,7 @@ extension SeriesReplica {
             let stream = streams[place]
             let isIncluded =
                 switch scope {
-                // A peer that has announced nothing may have connected later.
+                // A peer that hasn't reported the series may have connected later.
                 case .unannounced:
                     isUnannounced(place) && (isOwn(stream.id) ? pushesSamples : answers)
                         || reachable.contains { heldBy[$0]?[place] == nil }
@@ -502,7 +502,7 @@ extension SeriesReplica {
             .init(id: stream.id, columns: from == 0 ? stream.columns : nil, first: from, bytes: bytes))
     }
 
-    /// Number of own samples stored since the last push.
+    /// Number of this device's samples that were stored since the last push.
     package var unsentCount: UInt64 {
         streams.indices.reduce(0) { sum, place in
             let stream = streams[place]
@@ -515,7 +515,7 @@ extension SeriesReplica {
     /// - Parameter limit: maximum number of bytes per message.
     package mutating func nextRequest(limit: Int) -> SeriesMessage? {
         guard fetch == nil, !wanted.isEmpty else { return nil }
-        // Round robin, so that a peer that doesn't deliver what it announced blocks no other.
+        // Round robin, so that a peer that doesn't deliver announced samples doesn't block others.
         let ids = wanted.keys.sorted()
         let start = ids.firstIndex { id in lastRequested.map { $0 < id } ?? true } ?? 0
         var message: SeriesMessage?
@@ -551,7 +551,7 @@ extension SeriesReplica {
     /// - Parameters:
     ///   - message: a message that has passed `checked()`.
     ///   - isMember: true if the peer may announce and send samples that others recorded.
-    /// - Returns: the peer's requests, to be answered by reading the store.
+    /// - Returns: the requested samples, to be read from the store and sent.
     /// - Throws: `WireError` for malformed samples. Keeps the pieces before them.
     package mutating func receive(
         _ message: SeriesMessage, from peerID: String, isMember: Bool
@@ -585,7 +585,7 @@ extension SeriesReplica {
         let place = places[id]
         if let place {
             let before = heldBy[peerID]?[place] ?? 0
-            // A holding without samples answers this device's.
+            // A holding without samples isn't a repetition: it acknowledges this device's holding.
             let isRepeated = holding.first < holding.next && before >= holding.next
             if id.peerID == peerID, isRepeated, streams[place].written >= holding.next {
                 announcedEnds[place] = nil
@@ -605,7 +605,7 @@ extension SeriesReplica {
         wanted[id] = Wanted(peerID: peerID, first: holding.first, next: holding.next)
     }
 
-    /// Indicates whether retention has removed an own series. Peers may not give it back.
+    /// Indicates whether retention has removed this series of this device. Peers can't give it back.
     private func isRemoved(_ id: SeriesID) -> Bool {
         id.peerID == peerID && places[id] == nil && removed.contains(id.longDigest)
     }
@@ -613,7 +613,7 @@ extension SeriesReplica {
     /// Notes that a peer holds a removed series and waits for an acknowledgement.
     private mutating func noteRemoved(_ id: SeriesID, end: UInt64) {
         let digest = id.longDigest
-        // Moves it to the end, because the list forgets its oldest series first.
+        // Moves it to the end, because the list forgets its first series first.
         removed.removeAll { $0 == digest }
         removed.append(digest)
         let end = max(end, announcedRemoved[digest]?.next ?? 0)
@@ -681,8 +681,8 @@ public struct SeriesStatus: Hashable, Sendable {
     public let storedCount: Int
     /// The number of bytes that the stored samples take.
     public let byteCount: Int
-    /// The number of samples that each peer says it holds, including samples dropped since.
+    /// The number of samples that each peer, by ID, says it holds, including samples that were dropped since.
     public let heldThrough: [String: Int]
-    /// The number of samples recorded before the last one held here, that one included.
+    /// The number of samples recorded up to the last one held here, including dropped ones.
     public let end: Int
 }

@@ -2,8 +2,8 @@ import MeshIdentity
 import MeshStorage
 import MeshWire
 
-/// One series on this device: complete blocks in the store, pieces of the last block in memory and in the store, and samples
-/// that aren't written yet.
+/// One series on this device. Complete blocks are in the store, and pieces of the last block are in memory and in the store.
+/// Samples that aren't written yet are in memory.
 struct SeriesStream: Sendable {
     let id: SeriesID
     let columns: [SeriesColumn]
@@ -67,7 +67,7 @@ struct SeriesStream: Sendable {
     var count: UInt64 { next - first }
 
     var summary: SeriesSummary {
-        // Adds block by block, as for complete blocks: the order of additions decides the last bit of a sum.
+        // Adds block by block, as for stored blocks, because the order of additions decides the last bit of a sum.
         var (all, last) = (completeSummary, tailSummary)
         var start = batchedCount
         var lacking = SeriesLimits.blockSamples - tailCount
@@ -203,7 +203,7 @@ struct SeriesStream: Sendable {
         tailJournal.erase(in: &batch)
         let before = self
         self = SeriesStream(id: before.id, columns: before.columns, names: before.names, first: sample)
-        // The journal continues its positions, which tell whether a batch was committed (`StoreBatch.removingCommitted`).
+        // The journal continues its positions: they show whether a batch was committed (`StoreBatch.removingCommitted`).
         (isStored, tailJournal) = (before.isStored, before.tailJournal)
     }
 

@@ -1,8 +1,8 @@
 package import MeshStorage
 
 extension StoreBatch {
-    /// Returns this batch without the appends and erasures that the store has already done, if it may have committed the
-    /// beginning of the batch. Other operations stay, because repeating them changes nothing.
+    /// Returns this batch without the appends and erasures that the store has already done. Call it if the store may have
+    /// committed the beginning of the batch. Other operations stay, because repeating them changes nothing.
     ///
     /// - Precondition: Entries appended after an erasure have higher positions than all before it.
     package func removingCommitted(in catalog: StoreCatalog) -> StoreBatch {
