@@ -9,7 +9,7 @@ extension SessionTimerAnchor {
             expectedEndAt: duration.map(moment.addingTimeInterval), stepStartedAt: nil)
     }
 
-    /// Pauses the timer. A second pause changes nothing.
+    /// Pauses the timer at that moment. A second pause changes nothing.
     public mutating func pause(at moment: Date) {
         guard !isPaused else { return }
         accumulatedElapsedBeforeAnchor = elapsed(at: moment)
