@@ -41,7 +41,7 @@ struct StateMessage: Sendable {
 
     var stamps: [HybridTimestamp] {
         let vectors = [has, forgotten] + [stored, base].compactMap { $0 }
-        let entries = items.map(\.entry) + [fallback].compactMap { $0 }
+        let entries = (items + lost).map(\.entry) + [fallback].compactMap { $0 }
         return vectors.flatMap { Array($0.stamps.values) } + entries.flatMap { [$0.version.stamp, $0.replaced] }
             + [holds?.stamp].compactMap { $0 }
     }

@@ -151,6 +151,20 @@ struct HostileStampTests {
         #expect(watch.value.volume == 11)
     }
 
+    @Test func `A lost change with a stamp out of range is refused as any other`() async throws {
+        let world = StateWorld(["liar", "phone"])
+        let phone = world["phone"].state(Settings())
+        let liar = StateLiar(transport: world["liar"].connection.transport)
+        await world.run(for: .seconds(2))
+        var message = try message(.whole, 1 << 40)
+        let version = StateVersion(stamp: HybridTimestamp(rawValue: .max), author: "watch#1")
+        let entry = StateEntry(version: version, replaced: .zero, bytes: Data("{}".utf8))
+        message.lost = [StateMessage.Item(name: StateRegister.wholeName, entry: entry)]
+        try await liar.say(message)
+        await world.run(for: .seconds(2))
+        #expect(phone.value.volume == 5 && phone.conflicts.isEmpty && phone.lastSyncError is ConnectionError)
+    }
+
     @Test func `a stamp far ahead is reported, and one out of range is refused`() async throws {
         let world = StateWorld(["liar", "phone"])
         let phone = world["phone"].state(Settings())
