@@ -153,9 +153,10 @@
 
         /// Returns nil if the file is already claimed.
         init?(_ status: stat) {
-            file = FileID(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
-            let file = file
+            let file = FileID(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
+            // Before `self.file` is set: a complete object would run `deinit`, which ends the other claim.
             guard Self.claimed.withLock({ $0.insert(file).inserted }) else { return nil }
+            self.file = file
         }
 
         deinit {

@@ -106,7 +106,8 @@
         func processes() async throws {
             try FileManager.default.removeItem(atPath: folder.store)
             let store = try SQLiteStore(path: folder.store)
-            #expect(try code { try SQLiteStore(path: folder.store).close() } == .busy)
+            // A refused opening doesn't end the claim that it was refused for.
+            for _ in 0..<3 { #expect(try code { try SQLiteStore(path: folder.store).close() } == .busy) }
             #expect(try await python("print(db.execute('select count(*) from entry').fetchall())").contains("locked"))
             store.close()
             let hold = "db.execute('begin exclusive'); print('h', flush=True)"
