@@ -8,6 +8,8 @@
     /// The fate of streams when Redis is down, slow, empty or replaced (Docs/Server/ResumeServer.md).
     @Suite struct RedisOutcomeTests {
         private let settings = RedisReplaySettings(timeout: .milliseconds(1500))
+        /// Settings with which no connection is given up, however busy the machine is.
+        private let patient = RedisReplaySettings(timeout: .seconds(3600))
 
         private func fails(_ body: () async throws -> some Sendable) async -> Bool {
             do { _ = try await body() } catch { return (error as? ReplayBufferError)?.code == .unavailable }
@@ -152,8 +154,8 @@
             async throws
         {
             let server = try RedisServer()
-            let reader = try await RedisReplayBuffer.connect(to: server.address, settings)
-            let publisher = try await RedisReplayBuffer.connect(to: server.address, settings)
+            let reader = try await RedisReplayBuffer.connect(to: server.address, patient)
+            let publisher = try await RedisReplayBuffer.connect(to: server.address, patient)
             let streams = ServedStreams()
             streams.add("s")
             var notices = reader.notices(of: streams).makeAsyncIterator()
@@ -173,7 +175,7 @@
             async throws
         {
             let server = try RedisServer()
-            let reader = try await RedisReplayBuffer.connect(to: server.address, settings)
+            let reader = try await RedisReplayBuffer.connect(to: server.address, patient)
             let streams = ServedStreams()
             var notices = reader.notices(of: streams).makeAsyncIterator()
             for number in 1...20 {
@@ -196,13 +198,13 @@
 
         @Test func `A stream that is served no more is not received, and others are`() async throws {
             let server = try RedisServer()
-            let reader = try await RedisReplayBuffer.connect(to: server.address, settings)
+            let reader = try await RedisReplayBuffer.connect(to: server.address, patient)
             let streams = ServedStreams()
             var notices = reader.notices(of: streams).makeAsyncIterator()
             for stream in ["a", "b", "*"] { streams.add(stream) }
             for stream in ["a", "b", "*"] { _ = try await reader.standing(of: stream) }
-            let channels = try server.command("PUBSUB", "CHANNELS")
             let expected = ["a", "b", "*"].map { "mesh:0:notices:\($0)" }
+            let channels = try server.command("PUBSUB", "CHANNELS")
             #expect(channels.split(whereSeparator: \.isNewline).map(String.init).sorted() == expected.sorted())
             streams.remove("a")
             while try server.command("PUBSUB", "CHANNELS").split(whereSeparator: \.isNewline).count > 2 {
@@ -217,8 +219,8 @@
         @Test func `Two databases of one Redis don't hear of each other`() async throws {
             let server = try RedisServer()
             let (first, second) = (
-                try await RedisReplayBuffer.connect(to: server.address, settings),
-                try await RedisReplayBuffer.connect(to: RedisAddress("unix://\(server.socket)?db=1"), settings)
+                try await RedisReplayBuffer.connect(to: server.address, patient),
+                try await RedisReplayBuffer.connect(to: RedisAddress("unix://\(server.socket)?db=1"), patient)
             )
             var notices = first.notices().makeAsyncIterator()
             _ = try await second.append(event(1), to: "s")
@@ -231,8 +233,8 @@
         ])
         func `A message that can't be read is skipped and counted, and the next ones come`(text: String) async throws {
             let server = try RedisServer()
-            let reader = try await RedisReplayBuffer.connect(to: server.address, settings)
-            let publisher = try await RedisReplayBuffer.connect(to: server.address, settings)
+            let reader = try await RedisReplayBuffer.connect(to: server.address, patient)
+            let publisher = try await RedisReplayBuffer.connect(to: server.address, patient)
             var notices = reader.notices().makeAsyncIterator()
             try await publisher.fill(1...1)
             try server.command("PUBLISH", "mesh:0:notices:s", text)
@@ -243,8 +245,6 @@
 
         @Test func `Live packets beyond their room are dropped, and questions are not refused for them`() async throws {
             let server = try RedisServer()
-            var patient = settings
-            patient.timeout = .seconds(3600)
             let buffer = try await RedisReplayBuffer.connect(to: server.address, patient)
             let words = buffer.words()
             server.pause()
