@@ -181,7 +181,7 @@
             var silentCount = 0
             while !isClosed {
                 try subscribe(on: connection, &subscribesAll)
-                switch wake.wait(for: connection.descriptor, timeoutMilliseconds: pingMilliseconds) {
+                switch wake.wait(for: connection.descriptor, 1, timeoutMilliseconds: pingMilliseconds) {
                 case .woken: wake.clear()
                 case .ready:
                     silentCount = 0
