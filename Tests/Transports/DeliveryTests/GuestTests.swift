@@ -312,7 +312,9 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
             Set((0..<100).map { "peer \($0)" }), toSession: sessionID, featureID: "workout")
         #expect(pair.wire.admitted(at: "left").last?.count == 64)
         #expect(
-            await diagnostics.has { if case .rejected(_, let reason) = $0 { reason.contains("36 guests") } else { false } })
+            await diagnostics.has {
+                if case .rejected(_, let reason) = $0 { reason.contains("36 guests") } else { false }
+            })
     }
 }
 
