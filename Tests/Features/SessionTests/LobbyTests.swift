@@ -265,6 +265,29 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         await world.settle(until: { isOne(lobbies) && lobbies[0].invitation?.number == 60_001 })
     }
 
+    /// Regression: a liar led one device ahead by several steps. The other one refused its number for good (seed 261130000106000094
+    /// of `simulate liar`).
+    @Test func `Devices meet again although a liar has led one of them far ahead`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let stores = [MemoryStore(), MemoryStore()]
+        for (index, number) in [5, 5 + 7 * 65_536].enumerated() {
+            let stored = SessionInvitation(
+                sessionID: UUID(), number: UInt32(number), openedAt: Date(timeIntervalSince1970: 0),
+                members: [SessionSource(peerID: ["phone", "watch"][index], incarnation: 1)])
+            var batch = StoreBatch()
+            batch.set(Array(try JSONEncoder().encode(stored)), for: "counter/invitation")
+            try stores[index].commit(batch)
+        }
+        let phone = await start(["phone"], in: world, store: stores[0])[0]
+        let watch = await start(["watch"], in: world, isFirst: false, store: stores[1])[0]
+        let ahead = watch.invitation?.sessionID
+        await world.settle(until: { phone.invitation?.sessionID == ahead && watch.invitation?.sessionID == ahead })
+        await phone.open()
+        await world.settle(until: {
+            phone.invitation?.number == 5 + 7 * 65_536 + 1 && watch.invitation == phone.invitation
+        })
+    }
+
     /// The session's opener crashed before the other member had the notice (seed 2611262306001388 of `simulate lobby`).
     @Test func `a device is told by a third one of a session that names it`() async throws {
         let world = VirtualWorld(seed: 1)

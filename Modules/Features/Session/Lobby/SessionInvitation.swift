@@ -93,10 +93,8 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
             && (number < Self.numberMax || openedAt.timeIntervalSince(now) <= Self.secondsAheadMax)
     }
 
-    /// Returns true if the number isn't too far above the present one to be believed.
-    func isWithinStep(of present: SessionInvitation) -> Bool {
-        number <= present.number || number - present.number <= Self.stepMax
-    }
+    /// Returns the highest number that an invitation may have on a device that knows this number.
+    static func limit(above number: UInt32) -> UInt32 { min(number, numberMax) + stepMax }
 
     /// Returns the number and date of the session that supersedes this one.
     func next(at now: Date) -> (number: UInt32, openedAt: Date) {

@@ -18,7 +18,7 @@ extension SessionLobby {
     func consider(_ heard: SessionInvitation, from peerID: String? = nil) {
         let isVouchedFor = peerID.map { heard.includes($0) || heard.includes(transport.localPeer.id) } ?? true
         guard heard.isUsable(at: base.now()), isVouchedFor else { return }
-        if peerID != nil, let invitation, !heard.isWithinStep(of: invitation) { return }
+        if let peerID, let invitation, !mayFollow(heard, of: peerID, from: invitation) { return }
         var heard = heard
         if let invitation {
             if invitation.isOfOneSession(as: heard) {
@@ -32,6 +32,19 @@ extension SessionLobby {
         updateMembership()
         publish()
         followInvitation()
+    }
+
+    /// Returns true if an invitation's number isn't too far above the present one.
+    ///
+    /// Each time that a peer repeats a refused invitation, its limit rises by one step. So a device that a liar has led far ahead,
+    /// step by step, is followed in the end. Each side publishes while the gap is too large, which makes the other repeat.
+    private func mayFollow(_ heard: SessionInvitation, of peerID: String, from present: SessionInvitation) -> Bool {
+        let reached = refused[peerID].map { $0.sessionID == heard.sessionID ? $0.limit : 0 } ?? 0
+        let limit = SessionInvitation.limit(above: max(present.number, reached))
+        let isTooFar = heard.number > limit
+        refused[peerID] = isTooFar ? (heard.sessionID, limit) : nil
+        if isTooFar || present.number > SessionInvitation.limit(above: heard.number) { publish() }
+        return !isTooFar
     }
 
     /// Moves to the invitation's session, and on to the next one if that changes meanwhile.

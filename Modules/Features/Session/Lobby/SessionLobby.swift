@@ -75,6 +75,8 @@ where
     /// The invitation that `session` and `part` belong to.
     @ObservationIgnored var followed: SessionInvitation?
     @ObservationIgnored var openedHere: SessionInvitation?
+    /// The session of each peer's last invitation, if its number was too high, and the highest number that was allowed for it.
+    @ObservationIgnored var refused: [String: (sessionID: UUID, limit: UInt32)] = [:]
     @ObservationIgnored var following: Task<Void, Never>?
     @ObservationIgnored let listeners = OwnedTasks()
     @ObservationIgnored var hasStarted = false
