@@ -45,11 +45,17 @@ package final class WakePipe: Sendable {
         while read(input, &bytes, 8) > 0 {}
     }
 
-    /// Waits until the descriptor is ready for `event`; a negative one never is. A signal takes precedence.
+    /// Waits for a signal only.
     /// - Parameter timeoutMilliseconds: nil waits forever.
-    package func wait(
-        for descriptor: Int32 = -1, _ event: Int32 = 0, timeoutMilliseconds: Int32? = nil
-    ) -> Readiness {
+    package func wait(timeoutMilliseconds: Int32? = nil) -> Readiness {
+        wait(for: -1, 0, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    /// Waits until the descriptor is ready for `event`; a negative one never is. A signal takes precedence.
+    /// - Parameters:
+    ///   - event: `POLLIN` or `POLLOUT`. Without one, only an error or a hang-up would end the wait.
+    ///   - timeoutMilliseconds: nil waits forever.
+    package func wait(for descriptor: Int32, _ event: Int32, timeoutMilliseconds: Int32? = nil) -> Readiness {
         while true {
             var waiting = (
                 pollfd(fd: input, events: Int16(POLLIN), revents: 0),

@@ -27,8 +27,7 @@
                     }
                 case ("POST", "disconnect", 2):
                     return await append(settings, gateway, loop, request) {
-                        let disconnection = Disconnection(user: path[1], madeAt: Date())
-                        _ = try await buffer.append(disconnection.event(), to: DisconnectionLog.stream)
+                        try await disconnect(path[1], through: buffer)
                         return "{}"
                     }
                 default: return .init(status: 404, text: "\n")

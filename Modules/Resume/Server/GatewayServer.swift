@@ -129,6 +129,10 @@
         /// - Parameter user: the user's name, as `authenticate` returns it.
         /// - Throws: `ReplayBufferError`; some gateways may have learned of it.
         public func disconnect(user: String) async throws {
+            try await Self.disconnect(user, through: buffer)
+        }
+
+        static func disconnect(_ user: String, through buffer: any ReplayBuffer) async throws {
             _ = try await buffer.append(Disconnection(user: user, madeAt: Date()).event(), to: DisconnectionLog.stream)
         }
 

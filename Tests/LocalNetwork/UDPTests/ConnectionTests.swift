@@ -98,16 +98,23 @@
             await watch.link.close()
         }
 
-        @Test("A peer that is relaunched is connected at once, and the connection of its earlier life is gone")
-        func relaunch() async throws {
+        /// A link to which a trusted raw peer has connected with start ID 1, that peer, and further connections of it.
+        private func connected() async throws -> (TestPeer, RawPeer, connect: () async throws -> RawPeer) {
             let watch = try TestPeer().open()
             let identity = PeerIdentity()
             try watch.trust(identity.peerID)
             let port = try #require(watch.link.port)
-            let first = try await RawPeer.connect(to: port, .init(identity: identity))
+            let connect = { try await RawPeer.connect(to: port, .init(identity: identity)) }
+            let first = try await connect()
             first.greet(startID: 1)
             try await eventually("a connection") { watch.recorder.connectionCount == 1 }
-            let second = try await RawPeer.connect(to: port, .init(identity: identity))
+            return (watch, first, connect)
+        }
+
+        @Test("A peer that is relaunched is connected at once, and the connection of its earlier life is gone")
+        func relaunch() async throws {
+            let (watch, first, connect) = try await connected()
+            let second = try await connect()
             second.greet(startID: 2)
             try await eventually("another") { watch.recorder.connectionCount == 2 }
             try await eventually("a word to the first") { first.goodbye == .duplicate }
@@ -118,14 +125,8 @@
 
         @Test("A second connection with an invalid datagram key is refused, and the first one stays")
         func invalidDatagramKey() async throws {
-            let watch = try TestPeer().open()
-            let identity = PeerIdentity()
-            try watch.trust(identity.peerID)
-            let port = try #require(watch.link.port)
-            let first = try await RawPeer.connect(to: port, .init(identity: identity))
-            first.greet(startID: 1)
-            try await eventually("a connection") { watch.recorder.connectionCount == 1 }
-            let second = try await RawPeer.connect(to: port, .init(identity: identity))
+            let (watch, first, connect) = try await connected()
+            let second = try await connect()
             second.greet(startID: 2, publicKey: Array(repeating: 0, count: 32))
             try await eventually("the refusal") { watch.codes.contains(.protocolError) }
             try await eventually("the end of the second") { second.isClosed }
@@ -133,7 +134,7 @@
             #expect(watch.recorder.isConnected)
             #expect(watch.recorder.disconnectionCount == 0)
             // The first launch still counts as the peer's latest. The rejected one didn't replace it.
-            let third = try await RawPeer.connect(to: port, .init(identity: identity))
+            let third = try await connect()
             third.greet(startID: 1)
             try await eventually("a valid connection") { watch.recorder.connectionCount == 2 }
             #expect(!watch.codes.contains(.clonedIdentity))

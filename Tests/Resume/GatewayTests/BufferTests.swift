@@ -61,6 +61,7 @@ struct BrokenBuffer: ReplayBuffer {
         case keepsEpoch = "epoch"
         case answersTheFuture = "ahead"
         case noticesOnlyItself = "notice"
+        case servesNothing = "served"
     }
 
     let whole: any ReplayBuffer
@@ -93,6 +94,10 @@ struct BrokenBuffer: ReplayBuffer {
     }
 
     func notices() -> AsyncStream<ReplayNotice> { fault == .noticesOnlyItself ? own.notices() : whole.notices() }
+
+    func notices(of streams: ServedStreams) -> AsyncStream<ReplayNotice> {
+        fault == .servesNothing ? AsyncStream { $0.finish() } : whole.notices(of: streams)
+    }
 }
 
 @Suite struct BufferTests {

@@ -33,6 +33,7 @@
             try await buffer.page(of: stream, after: position, limit: limit)
         }
         func notices() -> AsyncStream<ReplayNotice> { buffer.notices() }
+        func notices(of streams: ServedStreams) -> AsyncStream<ReplayNotice> { buffer.notices(of: streams) }
         func post(_ event: ReplayEvent, from sender: String, to stream: String) async throws -> Bool {
             try await buffer.post(event, from: sender, to: stream)
         }
@@ -50,5 +51,6 @@
         }
         func pass(_ bytes: [UInt8], to stream: String) async throws { try await buffer.pass(bytes, to: stream) }
         func words() -> AsyncStream<MailboxWord> { buffer.words() }
+        func words(of streams: ServedStreams) -> AsyncStream<MailboxWord> { buffer.words(of: streams) }
     }
 #endif

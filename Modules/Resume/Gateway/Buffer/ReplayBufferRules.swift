@@ -124,17 +124,16 @@ public struct ReplayBufferRules: Sendable {
         },
         Rule(id: "notice", summary: "every process gets a notice of each append, and can then read the event") { make in
             let subject = try await make(ReplayLimits())
-            var notices = subject.second.notices().makeAsyncIterator()
-            let epoch = try await fill(subject.first, count: 3)
-            for expected in 1...3 as ClosedRange<UInt64> {
-                guard let notice = await notices.next() else { return "the notices ended" }
-                let isRight = notice.stream == "s" && notice.epoch == epoch && notice.entry.sequence == expected
-                if !isRight { return "\(notice) instead of \(expected)" }
-                let after = ReplayPosition(epoch: epoch, sequence: expected - 1)
-                let page = try await subject.second.page(of: "s", after: after, limit: 1)
-                guard case .entries([notice.entry], _) = page else { return "\(page) at the notice of \(expected)" }
-            }
-            return nil
+            return try await examine(subject.second.notices(), subject)
+        },
+        Rule(id: "served", summary: "a process gets a notice of each append after it asked about a served stream") {
+            make in
+            let subject = try await make(ReplayLimits())
+            let streams = ServedStreams()
+            let notices = subject.second.notices(of: streams)
+            streams.add("s")
+            _ = try await subject.second.standing(of: "s")
+            return try await examine(notices, subject)
         },
     ]
 }
@@ -142,6 +141,21 @@ public struct ReplayBufferRules: Sendable {
 extension ReplayBufferRules {
     private static func event(_ number: UInt64) throws -> ReplayEvent {
         try ReplayEvent(type: "NUMBER", json: Array("{\"n\":\(number % 10)}".utf8))
+    }
+
+    /// Appends three events at the first buffer, and expects their notices from the second one.
+    private static func examine(_ stream: AsyncStream<ReplayNotice>, _ subject: Subject) async throws -> String? {
+        var notices = stream.makeAsyncIterator()
+        let epoch = try await fill(subject.first, count: 3)
+        for expected in 1...3 as ClosedRange<UInt64> {
+            guard let notice = await notices.next() else { return "the notices ended" }
+            let isRight = notice.stream == "s" && notice.epoch == epoch && notice.entry.sequence == expected
+            if !isRight { return "\(notice) instead of \(expected)" }
+            let after = ReplayPosition(epoch: epoch, sequence: expected - 1)
+            let page = try await subject.second.page(of: "s", after: after, limit: 1)
+            guard case .entries([notice.entry], _) = page else { return "\(page) at the notice of \(expected)" }
+        }
+        return nil
     }
 
     private static func fill(_ buffer: any ReplayBuffer, count: UInt64) async throws -> UInt64 {
