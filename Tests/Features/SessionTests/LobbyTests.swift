@@ -208,6 +208,26 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         #expect(second.session?.state.total == 1)
     }
 
+    @Test func `A session opened before the lobby has started supersedes the stored one`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let store = MemoryStore()
+        let stored = SessionInvitation(
+            sessionID: UUID(), number: 5, openedAt: Date(timeIntervalSince1970: 0),
+            members: [SessionSource(peerID: "phone", incarnation: 1)])
+        var batch = StoreBatch()
+        batch.set(Array(try JSONEncoder().encode(stored)), for: "counter/invitation")
+        try store.commit(batch)
+        let phone = SessionPeer(
+            id: "phone", deviceClass: .unknown, appInstanceID: "phone.1", topology: .localNetwork)
+        let opened = lobby(world.transport(phone), world.configuration(incarnation: 1), store: store)
+        await opened.open()
+        let session = opened.invitation?.sessionID
+        await opened.start()
+        await world.settle()
+        #expect(opened.invitation?.number == 6 && opened.invitation?.sessionID == session)
+        #expect(session != stored.sessionID && opened.session?.sessionID == session)
+    }
+
     @Test func `an invitation that makes no sense is not followed, and a notice of another life is none`() async throws
     {
         let world = VirtualWorld(seed: 1)

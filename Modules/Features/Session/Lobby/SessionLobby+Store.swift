@@ -24,7 +24,19 @@ extension SessionLobby {
     private var invitationKey: String { "\(featureID)/invitation" }
     private var launchKey: String { "\(featureID)/life" }
 
-    func storedInvitation() async -> SessionInvitation? { await storedValue(for: invitationKey) }
+    /// Reads what the store has, once, whether `start` or `open` comes first. A session opened without that would be superseded
+    /// by the stored one.
+    func restore() async {
+        let task =
+            restoring
+            ?? Task {
+                let kept: SessionInvitation? = await storedValue(for: invitationKey)
+                if let kept { consider(kept) }
+                await beginLaunch()
+            }
+        restoring = task
+        await task.value
+    }
 
     func keep(_ invitation: SessionInvitation) async {
         await keep(invitation, for: invitationKey)
@@ -33,7 +45,7 @@ extension SessionLobby {
     /// Continues under the stored incarnation, so that an invitation that was sent to an earlier launch still names
     /// this device. Gives this launch's notices a higher stamp than any earlier launch's. Otherwise a transport that
     /// keeps the newest notice could hold on to an old one after the clock was set back.
-    func beginLaunch() async {
+    private func beginLaunch() async {
         let milliseconds = base.now().timeIntervalSince1970 * 1000
         let most = Double(HybridTimestamp.millisecondsMax)
         let now = HybridTimestamp(milliseconds: milliseconds.isFinite ? UInt64(max(0, min(milliseconds, most))) : 0)

@@ -78,6 +78,7 @@ where
     /// The session of each peer's last invitation, if its number was too high, and the highest number that was allowed for it.
     @ObservationIgnored var refused: [String: (sessionID: UUID, limit: UInt32)] = [:]
     @ObservationIgnored var following: Task<Void, Never>?
+    @ObservationIgnored var restoring: Task<Void, Never>?
     @ObservationIgnored let listeners = OwnedTasks()
     @ObservationIgnored var hasStarted = false
     @ObservationIgnored let startTimer = OwnedTasks()
@@ -128,8 +129,7 @@ where
         board.solve(.notStarted)
         listen()
         board.start(transport)
-        await beginLaunch()
-        if let kept = await storedInvitation() { consider(kept) }
+        await restore()
         followInvitation()
         publish()
         await settled()
@@ -141,7 +141,7 @@ where
     /// Returns once the session is open, or `storeError` has the reason why it isn't.
     public func open() async {
         if !hasStarted { expectStart() }
-        if launch == nil { await beginLaunch() }
+        await restore()
         let (number, openedAt) = invitation?.next(at: base.now()) ?? (1, base.now())
         let own = SessionSource(peerID: transport.localPeer.id, incarnation: incarnation)
         let opened = SessionInvitation(
