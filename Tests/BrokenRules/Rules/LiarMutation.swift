@@ -2,6 +2,7 @@
 public enum LiarMutation: String, Mutation {
     /// Writes samples with any number, which are then rejected when they are loaded.
     case anySample
-    /// Prefers the earlier of two invitations with the highest number, so no other session can be opened.
+    /// Follows any number in one step, and of two invitations with the highest one prefers the earlier: no other session
+    /// can be opened.
     case lastNumber
 }
