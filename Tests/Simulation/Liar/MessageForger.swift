@@ -15,6 +15,13 @@ struct MessageForger {
     private static let texts = ["", "phone", "tablet", "watch", "nobody", "Infinity", "NaN", "\u{0}", "/.."]
     private static let bytesMax = 60_000
 
+    /// Sorts keys: their order changes how far a message compresses, and with its size the whole run.
+    private static let encoder: JSONEncoder = {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return encoder
+    }()
+
     init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
     /// - Returns: nil if the bytes aren't JSON, or nothing in them can be forged.
@@ -26,7 +33,7 @@ struct MessageForger {
             var place = random.below(tree.count(of: kind))
             forge(&tree, at: &place, among: kind)
         }
-        guard let forged = try? JSONEncoder().encode(tree), forged.count <= Self.bytesMax else { return nil }
+        guard let forged = try? Self.encoder.encode(tree), forged.count <= Self.bytesMax else { return nil }
         return [UInt8](forged)
     }
 
