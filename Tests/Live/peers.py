@@ -258,10 +258,10 @@ def loopback():
     return "lo0" if sys.platform == "darwin" else "lo"
 
 
-def pair(world, first, second):
+def pair(world, first, second, *options):
     def run(name, *more):
         return subprocess.Popen(
-            [world.mesh, "pair", "--name", name, "--home", world.home(name), *world.way(), "--json", *more],
+            [world.mesh, "pair", "--name", name, "--home", world.home(name), *world.way(), "--json", *options, *more],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     one = run(first, "--new-secret")

@@ -13,8 +13,8 @@
     #endif
 
     extension PeerConnection {
-        /// Reports each rejected peer and each refusal of a broker once. Also reports peers that `mesh pair` adds while this
-        /// peer is live.
+        /// Reports each rejected peer, each refusal of a broker and each report of a lost peer once. Also reports peers that
+        /// `mesh pair` adds or revokes while this peer is live.
         func followPairings(
             _ name: PeerName, home: PeerHome, _ remark: @escaping @Sendable (String) -> Void
         ) -> Task<Void, Never> {
@@ -28,6 +28,7 @@
                 await withTaskGroup(of: Void.self) { group in
                     group.addTask { await refusals(remark) }
                     group.addTask { await Self.reload(trusted, remark) }
+                    group.addTask { await Self.tell(trusted.lossReportChanges(), name, remark) }
                 }
             }
         }
@@ -75,14 +76,30 @@
             }
         #endif
 
+        private static func tell(
+            _ changes: AsyncStream<[LossReport]>, _ name: PeerName, _ remark: (String) -> Void
+        ) async {
+            var told: Set<LossReport> = []
+            for await reports in changes {
+                for report in reports where !told.contains(report) {
+                    remark(
+                        "\(report): run `mesh pair --name \(name.value) --confirm \(report.peer.name)`, or with --dismiss"
+                    )
+                }
+                told = Set(reports)
+            }
+        }
+
         private static func reload(_ trusted: TrustedPeers, _ remark: (String) -> Void) async {
             var lastFailure = ""
             while !Task.isCancelled {
                 try? await Task.sleep(for: .seconds(2))
                 do {
-                    let before = Set(trusted.peers.map(\.id))
+                    let before = trusted.peers
                     guard try trusted.reload() else { continue }
-                    for peer in trusted.peers where !before.contains(peer.id) { remark("paired with \(peer.name)") }
+                    let ids = Set(before.map(\.id))
+                    for peer in trusted.peers where !ids.contains(peer.id) { remark("paired with \(peer.name)") }
+                    for peer in before where trusted.isRevoked(peer.id) { remark("\(peer.name) is revoked") }
                 } catch {
                     if "\(error)" != lastFailure { remark("the paired peers cannot be read: \(error)") }
                     lastFailure = "\(error)"

@@ -45,10 +45,13 @@
         }
 
         /// - Throws: `ToolError`.
-        func pairing(_ name: PeerName, home: PeerHome, method: PairingExchange.Method) throws -> UDPPairing {
+        func pairing(
+            _ name: PeerName, home: PeerHome, method: PairingExchange.Method, isOwn: Bool, isAdministrator: Bool
+        ) throws -> UDPPairing {
             var configuration = UDPPairingConfiguration(
                 identity: try home.identity(), trustedPeers: try home.trustedPeers(), name: name.value,
-                method: method, discovery: makeDiscovery(), port: port)
+                method: method, discovery: makeDiscovery(), port: port, isOwn: isOwn,
+                isAdministrator: isAdministrator)
             configuration.manualPeer = peers.first
             return UDPPairing(configuration)
         }

@@ -19,6 +19,9 @@
                 Without a person on both sides use a secret: `--new-secret` prints one. Give it to the other peer in a file, \
                 or on standard input with `--secret-file -`.
 
+                A device of yours was lost: `--revoke` it on another one that you paired with `--own`. Your other devices show the \
+                report; `--confirm` it there. Pairing the device again undoes that.
+
                 With `--link mqtts://host` they meet at a broker, wherever they are, and always pair by a secret. The broker \
                 does not learn it.
 
@@ -52,16 +55,51 @@
         @Flag(help: "Lists the peers that this peer is paired with.")
         var list = false
 
+        @Flag(help: "The other peer is your own device: your sessions admit it, and you learn of losses from it.")
+        var own = false
+
+        @Flag(help: "If the other peer reports a lost device, nobody confirms that here. At most four such peers.")
+        var administrator = false
+
         @Option(help: ArgumentHelp("Forgets a peer: its name, or the beginning of its id.", valueName: "peer"))
         var forget: String?
+
+        @Option(help: ArgumentHelp("Revokes a lost peer, and reports that to your own devices.", valueName: "peer"))
+        var revoke: String?
+
+        @Option(help: ArgumentHelp("Confirms the reports that a peer is lost, and revokes it here.", valueName: "peer"))
+        var confirm: String?
+
+        @Option(help: ArgumentHelp("Drops the reports that a peer is lost.", valueName: "peer"))
+        var dismiss: String?
 
         @Flag(help: "Prints JSON, one object a line: 'change' is secret, waiting, compare, paired or failed.")
         var json = false
 
+        /// A use of the list of paired peers that pairs nobody.
+        enum Edit {
+            case list
+            case forget(String)
+            case revoke(String)
+            case confirm(String)
+            case dismiss(String)
+        }
+
+        private var edits: [Edit] {
+            let named = [
+                forget.map(Edit.forget), revoke.map(Edit.revoke), confirm.map(Edit.confirm), dismiss.map(Edit.dismiss),
+            ]
+            return (list ? [.list] : []) + named.compactMap(\.self)
+        }
+
         func validate() throws {
-            let ways = [secretFile != nil, newSecret, list, forget != nil]
-            guard ways.count(where: \.self) <= 1 else {
-                throw ValidationError("only one of --secret-file, --new-secret, --list and --forget")
+            let edits = edits
+            guard [secretFile != nil, newSecret].count(where: \.self) + edits.count <= 1 else {
+                throw ValidationError(
+                    "only one of --secret-file, --new-secret, --list, --forget, --revoke, --confirm and --dismiss")
+            }
+            guard edits.isEmpty || !(own || administrator) else {
+                throw ValidationError("--own and --administrator are for pairing: pair again to change them")
             }
             guard network.peer.count <= 1 else { throw ValidationError("a peer is paired with one at a time") }
             try broker.validate(for: link)
@@ -74,7 +112,7 @@
             guard case .mqtt = link else { return }
             guard !network.isGiven else { throw ValidationError("--interface, --peer and --port are for --link udp") }
             let isInEnvironment = ProcessInfo.processInfo.environment[Secrets.pairing] != nil
-            guard secretFile != nil || isInEnvironment || newSecret || list || forget != nil else {
+            guard secretFile != nil || isInEnvironment || newSecret || !edits.isEmpty else {
                 throw ValidationError(
                     "at a broker peers pair by a secret: --new-secret on one, --secret-file on the other")
             }
@@ -83,9 +121,8 @@
         func run() async throws {
             #if UDP || MQTT
                 let home = try PeerHome(name: name, folder: home, isLive: false)
-                if list { return try PairedPeers(home).list(asJSON: json) }
-                if let forget { return try PairedPeers(home).forget(forget, asJSON: json) }
-                try await pair(home)
+                guard let edit = edits.first else { return try await pair(home) }
+                try PairedPeers(home).apply(edit, asJSON: json)
             #else
                 throw ToolError.needsUDP
             #endif
@@ -137,13 +174,17 @@
                 switch (link, method) {
                 case (.mqtt(let url), .secret(let secret)):
                     #if MQTT
-                        return try PairingWindow(broker.broker(at: url), name, home: home, secret: secret)
+                        return try PairingWindow(
+                            broker.broker(at: url), name, home: home, secret: secret, isOwn: own,
+                            isAdministrator: administrator)
                     #else
                         throw ToolError.needsMQTT
                     #endif
                 default:
                     #if UDP
-                        return PairingWindow(try network.network.pairing(name, home: home, method: method))
+                        return PairingWindow(
+                            try network.network.pairing(
+                                name, home: home, method: method, isOwn: own, isAdministrator: administrator))
                     #else
                         throw ToolError.needsUDP
                     #endif

@@ -27,10 +27,13 @@
 
         #if MQTT
             /// - Throws: `ToolError`, `MQTTError`.
-            init(_ broker: MQTTBroker, _ name: PeerName, home: PeerHome, secret: PairingSecret) throws {
+            init(
+                _ broker: MQTTBroker, _ name: PeerName, home: PeerHome, secret: PairingSecret, isOwn: Bool,
+                isAdministrator: Bool
+            ) throws {
                 let pairing = try MQTTPairing(
                     identity: try home.identity(), trustedPeers: try home.trustedPeers(), name: name.value,
-                    secret: secret, broker: broker)
+                    secret: secret, broker: broker, isOwn: isOwn, isAdministrator: isAdministrator)
                 port = { nil }
                 run = { _ in try await pairing.run() }
             }
