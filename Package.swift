@@ -356,8 +356,9 @@ let modules: [Module] = [
         uses: [
             "MeshFoundation", "MeshBase", "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshStorage", "MeshWire",
             "MeshEngine", "MeshTransport", "MeshDelivery", "MeshScenarioTransport", "MeshSeries", "MeshSession",
-            "MeshConnection", "MeshKeySync", "MeshSimulatedWatch", "MeshResume", "MeshMailbox", "MeshResumeGateway",
-            "MeshWatchConnectivityTransport", "MeshDiagnostics", "MeshTesting", "MeshVirtualTime", "MeshBrokenRules",
+            "MeshConnection", "MeshSharedState", "MeshKeySync", "MeshSimulatedWatch", "MeshResume", "MeshMailbox",
+            "MeshResumeGateway", "MeshWatchConnectivityTransport", "MeshDiagnostics", "MeshTesting", "MeshVirtualTime",
+            "MeshBrokenRules",
         ],
         tests: []),
     Module("COneThread", "Tests/OneThread", floor: 0, form: .internalLibrary),

@@ -54,6 +54,23 @@ import Testing
         #expect(!simulation.run(0..<40, stopsAtFailure: true).failures.isEmpty)
     }
 
+    @Test func `In a week of workouts, urgent changes arrive within seconds, once, and within the budget`() {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        let report = WakeWeekSimulation().run(0..<2)
+        for failure in report.failures { Issue.record("seed \(failure.seed): \(failure.reason)") }
+        let wakes = report.tables["wakesOfDays"] ?? [:]
+        // Two weeks: the sixth days use up the budget, and the fourth ones have none.
+        #expect(wakes["day 6"] == 100 && wakes["day 4"] == 0 && wakes.values.reduce(0, +) == report.counts["wakes"])
+        #expect(report.greatest["medianSoonSeconds"] ?? .infinity < 5)
+        var normal = WakeWeekSimulation()
+        normal.isUrgent = false
+        let other = normal.run(0..<2)
+        #expect(other.failures.map(\.seed) == [] && other.counts["wakes"] == 0)
+        #expect(other.greatest["medianLateHours"] ?? 0 > 1)
+        print("wakes: \(report.counts) \(report.greatest) \(wakes)")
+        print("without urgency: \(other.counts) \(other.greatest)")
+    }
+
     @Test func `The simulation finds the losses of apps without stores`() {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         var simulation = WatchSimulation()

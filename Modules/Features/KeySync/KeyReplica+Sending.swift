@@ -5,8 +5,9 @@ import MeshRegister
 extension KeyReplica {
     /// Returns the next message to a peer, within the budget of bytes. Nil if there is nothing to send, or only items while
     /// `KeyLimits.unconfirmedMessagesMax` messages with items are unconfirmed.
-    mutating func nextMessage(to id: String) -> KeyMessage? {
-        guard var peer = peers[id], peer.isReachable else { return nil }
+    /// - Parameter wakes: true to make messages to an unreachable peer too, which an urgent one wakes.
+    mutating func nextMessage(to id: String, wakes: Bool = false) -> KeyMessage? {
+        guard var peer = peers[id], peer.isReachable || wakes else { return nil }
         defer { peers[id] = peer }
         if peer.needsRequest {
             (peer.needsRequest, peer.awaitsAnswer) = (false, true)

@@ -120,9 +120,17 @@ extension StorageRouter {
         planWrite(connection)
     }
 
+    /// Sends to reachable peers. With an urgent change, and over a transport that can wake a suspended peer, also to
+    /// others.
     private func sendAll(_ connection: any SessionConnection) async {
+        let canWake = connection.transport.remainingWakes ?? 0 > 0
+        let urgent = urgentKeys
+        urgentKeys = []
         for peer in connection.transport.knownPeers {
-            while let message = replica.nextMessage(to: peer.id) {
+            // More urgent changes may come while a message is being sent.
+            while let message = replica.nextMessage(
+                to: peer.id, wakes: canWake && !(urgent.isEmpty && urgentKeys.isEmpty))
+            {
                 do {
                     try persist()
                     let metadata = SessionSyncMetadata(
@@ -131,6 +139,9 @@ extension StorageRouter {
                         causalTimestamp: connection.clock.wall, payloadType: KeyMessage.payloadType,
                         stamp: connection.stamp())
                     let envelope = SessionSyncEnvelope(metadata: metadata, payload: message)
+                    if message.items.contains(where: { urgent.contains($0.key) || urgentKeys.contains($0.key) }) {
+                        connection.transport.expedite(eventID: metadata.eventID, featureID: KeyMessage.featureID)
+                    }
                     try await connection.transport.send(
                         AnySessionSyncEnvelope(envelope), mode: .reliableEventually, to: peer)
                     sent[peer.id] = metadata.eventID

@@ -34,6 +34,8 @@ public actor StorageRouter {
     var (retryTimer, writeTimer): (RetryTimer?, RetryTimer?)
     /// The last envelope that was sent to each peer.
     var sent: [String: UUID] = [:]
+    /// Keys with urgent changes that weren't handed to the transport yet.
+    var urgentKeys: Set<String> = []
     /// The schedule for writing changed peers, and values that the store couldn't write.
     var writePlan = RetryPlan(from: .seconds(5), to: .seconds(300))
     /// The peers in the store.
@@ -84,17 +86,20 @@ public actor StorageRouter {
 
     /// Stores a value and shows it to observers. Does nothing if the same value is stored.
     ///
+    /// - Parameter urgency: `wake` also wakes a suspended watch app, within the daily budget (the transport's
+    ///   `remainingWakes`).
     /// - Throws: an error of encoding, or `KeySyncError.Code.tooLarge`; the stored value is then unchanged. Or an error of the
     ///   store; the router then keeps the value in memory, and writes and sends it once the store accepts it.
-    public func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
-        try write([key.change(to: key.encode(value))])
+    public func set<Value>(_ value: Value, for key: StorageKey<Value>, urgency: SessionUrgency = .normal) throws {
+        try write([key.change(to: key.encode(value))], urgency)
     }
 
     /// Applies several changes, written in one batch and sent together.
+    /// - Parameter urgency: `wake` also wakes a suspended watch app, as in `set`.
     /// - Throws: `KeySyncError.Code.tooLarge`; the changes before that one are stored and sent, and the later ones are dropped.
     ///   An error of the store, with the same effect as in `set`.
-    public func commit(_ batch: KeyBatch) throws {
-        try write(batch.changes)
+    public func commit(_ batch: KeyBatch, urgency: SessionUrgency = .normal) throws {
+        try write(batch.changes, urgency)
     }
 
     /// Returns the key's value, or nil if there is none.
@@ -194,8 +199,9 @@ public actor StorageRouter {
 
     func data(_ name: String) -> Data? { pendingChanges[name] ?? replica.value(name) }
 
-    func write(_ changes: [KeyBatch.Change]) throws {
+    func write(_ changes: [KeyBatch.Change], _ urgency: SessionUrgency = .normal) throws {
         defer { show(changes.map(\.name)) }
+        if urgency == .wake { urgentKeys.formUnion(changes.map(\.name)) }
         guard let connection else {
             for change in changes {
                 replica.setRule(change.rule, of: change.name)

@@ -1,6 +1,6 @@
 import Foundation
 import MeshBase
-import MeshTransport
+public import MeshTransport
 public import Observation
 
 #if canImport(SwiftUI)
@@ -26,6 +26,8 @@ public final class StoredValue<Value: Codable & Sendable> {
     @ObservationIgnored private var shown: Data?
     @ObservationIgnored private var isWriting = false
     @ObservationIgnored private var unwritten: Data?
+    /// The urgency of `unwritten`.
+    @ObservationIgnored private var urgency = SessionUrgency.normal
 
     /// Creates an observable value for a key.
     ///
@@ -38,9 +40,11 @@ public final class StoredValue<Value: Codable & Sendable> {
     }
 
     /// Shows a value at once, and stores it soon.
-    public func set(_ newValue: Value) {
+    /// - Parameter urgency: `wake` also wakes a suspended watch app, as ``StorageRouter/set(_:for:urgency:)`` does.
+    public func set(_ newValue: Value, urgency: SessionUrgency = .normal) {
         do {
             let data = try key.encode(newValue)
+            if urgency == .wake { self.urgency = .wake }
             // Shows the decoded bytes, because peers will see the same.
             (value, shown, unwritten) = (try key.decode(data), data, data)
             clearError()
@@ -71,7 +75,9 @@ public final class StoredValue<Value: Codable & Sendable> {
                     (try? key.encode(initialValue)).map { key.isEqual($0, data) } ?? false
                 }
                 failure = nil
-                do { try await router.write([change]) } catch { failure = error }
+                let urgency = urgency
+                self.urgency = .normal
+                do { try await router.write([change], urgency) } catch { failure = error }
             }
             isWriting = false
             show(await router.data(key.name))

@@ -69,6 +69,7 @@ public final class SharedSession<Feature: SessionFeature> {
     private struct WaitingEvent {
         let make: (Date) -> Event
         let sentAt: Duration
+        let urgency: SessionUrgency
     }
 
     @usableFromInline typealias MakeStore = @Sendable () throws -> (any SessionStore)?
@@ -141,7 +142,7 @@ public final class SharedSession<Feature: SessionFeature> {
         waiting = []
         for event in events {
             let moment = session.now - (now - event.sentAt).seconds
-            session.send(at: moment) { event.make($0) }
+            session.send(at: moment, event.urgency) { event.make($0) }
         }
         sessionTopic.publish(session)
         sessionTopic.finish()
@@ -210,16 +211,24 @@ extension SharedSession {
 
     /// Submits an event now. Before the session is open, up to `waitingMax` events wait in memory, in order. A refused
     /// event is one of the `problems` until the next one is accepted.
-    public func send(_ event: Event) { send { _ in event } }
+    ///
+    /// - Parameter urgency: `wake` also wakes a suspended watch app, within the daily budget (`remainingWakes`).
+    public func send(_ event: Event, urgency: SessionUrgency = .normal) { send(urgency: urgency) { _ in event } }
+
+    /// The number of times that this device may still wake its watch's app today. nil if the transport never can, as on
+    /// a watch.
+    public var remainingWakes: Int? { transport.remainingWakes }
 
     /// Submits an event that carries the moment of its tap: `game.send { .pause(at: $0) }`.
-    public func send(_ event: @escaping (Date) -> Event) {
+    ///
+    /// - Parameter urgency: `wake` also wakes a suspended watch app, within the daily budget (`remainingWakes`).
+    public func send(urgency: SessionUrgency = .normal, _ event: @escaping (Date) -> Event) {
         switch phase {
         case .ready:
             board.solve(.eventRefused)
-            session?.send(event)
+            session?.send(urgency: urgency, event)
         case .opening where waiting.count < Self.waitingMax:
-            waiting.append(WaitingEvent(make: event, sentAt: configuration.uptime()))
+            waiting.append(WaitingEvent(make: event, sentAt: configuration.uptime(), urgency: urgency))
             board.solve(.eventRefused)
         case .opening:
             refuse(

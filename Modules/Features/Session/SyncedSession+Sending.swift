@@ -9,19 +9,35 @@ extension SyncedSession {
     /// Submits an event now. A refused event is one of the `problems` until the next one is accepted.
     ///
     /// Intended for buttons; use `submit` to handle errors yourself.
+    ///
+    /// - Parameter urgency: `wake` also wakes a suspended watch app, within the daily budget (`remainingWakes`).
     /// - Returns: the event with its identity, for `delivery(of:)`; nil if it wasn't accepted.
     @discardableResult
-    public func send(_ event: Event) -> SessionSyncEnvelope<Event>? { send { _ in event } }
+    public func send(_ event: Event, urgency: SessionUrgency = .normal) -> SessionSyncEnvelope<Event>? {
+        send(urgency: urgency) { _ in event }
+    }
 
     /// Submits an event that carries the moment of its tap: `session.send { .pause(at: $0) }`.
+    ///
+    /// - Parameter urgency: `wake` also wakes a suspended watch app, within the daily budget (`remainingWakes`).
     /// - Returns: the event with its identity, for `delivery(of:)`; nil if it wasn't accepted.
     @discardableResult
-    public func send(_ event: (Date) -> Event) -> SessionSyncEnvelope<Event>? { send(at: now, event) }
+    public func send(
+        urgency: SessionUrgency = .normal, _ event: (Date) -> Event
+    ) -> SessionSyncEnvelope<Event>? {
+        send(at: now, urgency, event)
+    }
+
+    /// The number of times that this device may still wake its watch's app today. nil if the transport never can, as on
+    /// a watch.
+    public var remainingWakes: Int? { transport.remainingWakes }
 
     @discardableResult
-    func send(at moment: Date, _ event: (Date) -> Event) -> SessionSyncEnvelope<Event>? {
+    func send(
+        at moment: Date, _ urgency: SessionUrgency, _ event: (Date) -> Event
+    ) -> SessionSyncEnvelope<Event>? {
         do {
-            let envelope = try submit(event(moment), at: moment)
+            let envelope = try submit(event(moment), at: moment, urgency: urgency)
             board.solve(.eventRefused)
             return envelope
         } catch {

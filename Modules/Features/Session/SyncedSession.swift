@@ -316,31 +316,44 @@ where
     /// The event is encoded once, and its decoded copy is reduced and returned. So this device shows the same event as
     /// all others, even if encoding loses a field.
     ///
-    /// - Parameter moment: the time of the tap, by the session's clock (`now`) if devices compare times.
+    /// - Parameters:
+    ///   - moment: the time of the tap, by the session's clock (`now`) if devices compare times.
+    ///   - urgency: `wake` also wakes a suspended watch app, within the daily budget (`remainingWakes`).
     /// - Throws: the reducer's error. `SessionSyncError.queueFull` while too many events wait to be sent. `logFull`
     ///   while too many are unconfirmed (see `waitForRoom`), or if a high-rate event is thinned out. `sessionEnded` or
     ///   `sessionClosed`. `payloadEncodingFailed` if the event can't be encoded, `payloadDecodingFailed` if no device
     ///   could read it. A call that throws uses up no sequence number.
     @discardableResult
-    public func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
+    public func submit(
+        _ event: Event, at moment: Date, urgency: SessionUrgency = .normal
+    ) throws -> SessionSyncEnvelope<Event> {
         guard _phase != .closed else { throw SessionSyncError.sessionClosed }
         if !hasStarted { expectStart() }
-        do { return try turn { try $0.submit(event, at: moment) } } catch {
+        do {
+            let envelope = try turn { try $0.submit(event, at: moment) }
+            // The event leaves in a later turn of the main actor.
+            if urgency == .wake { transport.expedite(eventID: envelope.metadata.eventID, featureID: featureID) }
+            return envelope
+        } catch {
             reportFull(error)
             throw error
         }
     }
 
-    /// Submits an event that happens now. Throws the errors of ``submit(_:at:)``.
+    /// Submits an event that happens now. Throws the errors of ``submit(_:at:urgency:)``.
     @discardableResult
-    public func submit(_ event: Event) throws -> SessionSyncEnvelope<Event> { try submit(event, at: now) }
+    public func submit(_ event: Event, urgency: SessionUrgency = .normal) throws -> SessionSyncEnvelope<Event> {
+        try submit(event, at: now, urgency: urgency)
+    }
 
     /// Submits an event that carries the moment of its tap. The session's clock supplies the moment:
     /// `try session.submit { .pause(at: $0) }`.
     @discardableResult
-    public func submit(_ event: (Date) -> Event) throws -> SessionSyncEnvelope<Event> {
+    public func submit(
+        urgency: SessionUrgency = .normal, _ event: (Date) -> Event
+    ) throws -> SessionSyncEnvelope<Event> {
         let moment = now
-        return try submit(event(moment), at: moment)
+        return try submit(event(moment), at: moment, urgency: urgency)
     }
 
     /// Returns when there is room for any event: at once, after peers have confirmed some, or when the session closes.

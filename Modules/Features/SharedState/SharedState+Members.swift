@@ -18,10 +18,10 @@ extension SharedState {
 
     /// Changes a copy of the value, then updates the state with it.
     /// - Throws: errors of the closure and of `update(_:)` with a value. Then the value is unchanged.
-    public func update(_ change: (inout State) throws -> Void) throws {
+    public func update(urgency: SessionUrgency = .normal, _ change: (inout State) throws -> Void) throws {
         var newValue = value
         try change(&newValue)
-        try update(newValue)
+        try update(newValue, urgency: urgency)
     }
 
     /// A member of the value.

@@ -79,10 +79,13 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     /// Changes the value here at once, and on every peer as soon as it is reachable. An equal value changes nothing.
     ///
     /// The value is encoded, and the value decoded from these bytes is shown. Fields that this type doesn't know stay.
+    ///
+    /// - Parameter urgency: `wake` also wakes a suspended watch app, within the daily budget (the transport's
+    ///   `remainingWakes`).
     /// - Throws: errors of the encoder and decoder; `ConnectionError.idInUse`; `ConnectionError.payloadTooLarge` with the limit
     ///   `state.fields` for more than 4,096 fields. The value is then unchanged.
-    public func update(_ newValue: State) throws {
-        try replica.update(newValue)
+    public func update(_ newValue: State, urgency: SessionUrgency = .normal) throws {
+        try replica.update(newValue, urgency)
         replica.board.solve(.writeFailed)
     }
 

@@ -15,6 +15,9 @@ extension StateReplica {
         isWorking = true
         Task { [transport = connection.transport] in
             while let step = nextStep() {
+                if isUrgent, case .send(let snapshot, _) = step {
+                    transport.expedite(eventID: snapshot.metadata.eventID, featureID: featureID)
+                }
                 do {
                     finish(step, .success(try await step.perform(on: transport)))
                 } catch {
@@ -27,6 +30,7 @@ extension StateReplica {
     private func nextStep() -> StateStep? {
         if let step = storeStep() ?? sendStep() { return step }
         isWorking = false
+        if isLoaded { isUrgent = false }
         showProgress()
         // A reachable peer may need time to confirm the state.
         if hasReasonToRetry { retryTimer.wake(at: retries.plan(at: connection.clock.elapsed)) }

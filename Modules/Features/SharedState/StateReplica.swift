@@ -70,6 +70,8 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     @ObservationIgnored var hasFailedToPublish = false
     @ObservationIgnored var revision: UInt64 = 0
     @ObservationIgnored var isWorking = false
+    /// True until the last urgent change was handed to the transport for every known peer.
+    @ObservationIgnored var isUrgent = false
     /// The schedule for sending the state again to reachable peers that haven't confirmed it.
     @ObservationIgnored var retries = RetryPlan(from: .seconds(2), to: .seconds(300))
     @ObservationIgnored lazy var retryTimer = RetryTimer(connection.clock) { [weak self] in
@@ -115,7 +117,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     }
 
     /// - Throws: `idInUse`, `payloadTooLarge`, and the encoder's errors. Nothing has then changed.
-    func update(_ newValue: State) throws {
+    func update(_ newValue: State, _ urgency: SessionUrgency = .normal) throws {
         if let refusal = errors.refusal { throw refusal }
         guard newValue != value else { return }
         let (old, new) = ((try? coder.fields(of: value)) ?? [:], try coder.fields(of: newValue))
@@ -133,6 +135,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
             changesBeforeLoad = coder.differences(from: coder.initialFields, to: new)
         }
         value = read
+        if urgency == .wake { isUrgent = true }
         changed()
     }
 

@@ -11,6 +11,7 @@ extension LinkWrapper {
     package var lanes: [LinkLane: PayloadLimit] { base.lanes }
     package var traits: LinkTraits { base.traits }
     package var problems: [SessionProblem] { base.problems }
+    package var remainingWakes: Int? { base.remainingWakes }
 
     package func open(_ observer: any LinkObserver) throws { try base.open(observer) }
     package func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {

@@ -81,6 +81,12 @@ public protocol SessionSyncTransport: Sendable {
     /// message, because the transport still delivers a waiting envelope. The default is false: the transport can't
     /// tell.
     func isWaiting(eventID: UUID, featureID: String) -> Bool
+    /// Marks an envelope or a snapshot as worth waking a suspended peer for. Call it before you send the message. It is
+    /// a hint that isn't stored, and the message arrives without it too. By default it does nothing.
+    func expedite(eventID: UUID, featureID: String)
+    /// The number of times that this transport may still wake a suspended peer today; 0 while it can't; nil if it never
+    /// can. By default nil. May be read on any thread.
+    var remainingWakes: Int? { get }
     /// Admits these peers as guests of one session, in addition to trusted peers: a member of the session has
     /// introduced them. Messages of other sessions or features must not pass to or from such a guest. Each call
     /// replaces the guests of that session and feature; the empty set removes them. Nothing is stored. A call that
@@ -108,6 +114,8 @@ extension SessionSyncTransport {
     @discardableResult
     public func cancel(eventID: UUID, featureID: String) -> Bool { false }
     public func isWaiting(eventID: UUID, featureID: String) -> Bool { false }
+    public func expedite(eventID: UUID, featureID: String) {}
+    public var remainingWakes: Int? { nil }
     public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {}
     public func isOwn(_ peerID: String) -> Bool { false }
     public func revokedPeers() -> AsyncStream<Set<String>>? { nil }

@@ -44,6 +44,9 @@ public protocol TransportLink: AnyObject, Sendable {
     /// The unsolved problems of the link, such as a missing watch. The transport's `problems` begin with them. Must be
     /// observable, and may be read on any thread. The default is none.
     var problems: [SessionProblem] { get }
+    /// The number of times that the link may still wake a suspended receiver today, for packets with
+    /// ``LinkPacket/isUrgent``; 0 while it can't. May be read on any thread. The default is nil: the link never can.
+    var remainingWakes: Int? { get }
     /// Gives accepted packets about a second to reach the other side, then ends the link. Idempotent.
     func close() async
 }
@@ -55,6 +58,7 @@ extension TransportLink {
     public func isOwn(_ peerID: String) -> Bool { false }
     public func revokedPeers() -> AsyncStream<Set<String>>? { nil }
     public var problems: [SessionProblem] { [] }
+    public var remainingWakes: Int? { nil }
 }
 
 /// The promise that a link makes for packets on a lane.
@@ -127,12 +131,16 @@ public struct LinkPacket: Hashable, Sendable {
     public var bytes: [UInt8]
     /// The name of the earlier packet that this one replaces on the lane `latest`. Empty on other lanes.
     public var key: String
+    /// True if the packet is worth waking a suspended receiver for. A hint, on lanes that the platform keeps. Links that
+    /// can't wake ignore it.
+    public var isUrgent: Bool
 
     /// Creates a packet for one lane.
-    public init(lane: LinkLane, bytes: [UInt8], key: String = "") {
+    public init(lane: LinkLane, bytes: [UInt8], key: String = "", isUrgent: Bool = false) {
         self.lane = lane
         self.bytes = bytes
         self.key = key
+        self.isUrgent = isUrgent
     }
 }
 

@@ -55,6 +55,10 @@ extension TransportWrapper {
     public func isWaiting(eventID: UUID, featureID: String) -> Bool {
         wrapped.isWaiting(eventID: eventID, featureID: featureID)
     }
+    public func expedite(eventID: UUID, featureID: String) {
+        wrapped.expedite(eventID: eventID, featureID: featureID)
+    }
+    public var remainingWakes: Int? { wrapped.remainingWakes }
     public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
         wrapped.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)
     }

@@ -14,12 +14,22 @@ extension DeliveryCore {
         var isBulk = false
         /// True for an unnumbered best-effort frame. `drainImmediate` takes the messages that follow it.
         var isImmediate = false
+        /// True if the frame leaves on a kept lane and is worth waking its receiver for.
+        var isUrgent = false
     }
 
     /// Returns the next frame for an address; nil if there is nothing to send now.
     ///
     /// - Parameter urgentOnly: true to leave out bulk messages and newest snapshots, while a large frame is in pieces.
     mutating func nextFrame(for address: LinkAddress, urgentOnly: Bool = false, _ now: DeliveryTime) -> Outgoing? {
+        guard var next = chooseFrame(for: address, urgentOnly: urgentOnly, now) else { return nil }
+        if !urgent.isEmpty, !next.lane.isLive, let metadata = next.frame.message.metadata {
+            next.isUrgent = urgent.take(MessageID(metadata), to: address, now: now.elapsed)
+        }
+        return next
+    }
+
+    private mutating func chooseFrame(for address: LinkAddress, urgentOnly: Bool, _ now: DeliveryTime) -> Outgoing? {
         // Reads single fields: with a copy of the connection, each change below would copy its waiting messages.
         guard let isLive = connections[address]?.isLive, let isClosed = connections[address]?.isClosed else {
             return nil

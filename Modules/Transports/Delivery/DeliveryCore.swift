@@ -92,6 +92,7 @@ struct DeliveryCore: Sendable {
     var peerIndex: [String: Int] = [:]
     var connections: [LinkAddress: DeliveryConnection] = [:]
     var guests = Guests()
+    var urgent = UrgentMessages()
     var pending: PendingDeliveryQueue
     /// True if pending messages must be sent, or written, again.
     var isPendingDue = false

@@ -245,7 +245,7 @@ extension DeliveryLine {
             }
         case .queue, .latest, .file:
             let bytes = try outgoing.standalone.encode(frame.message, mark: frame.mark)
-            outgoing.packets.append(LinkPacket(lane: next.lane, bytes: bytes, key: next.key))
+            outgoing.packets.append(LinkPacket(lane: next.lane, bytes: bytes, key: next.key, isUrgent: next.isUrgent))
         }
     }
 

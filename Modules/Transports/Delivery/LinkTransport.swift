@@ -225,6 +225,18 @@ extension LinkTransport {
         shell.perform { state, _ in state.core.isWaiting(MessageID(featureID: featureID, eventID: eventID)) }
     }
 
+    /// Marks a message that is sent next as worth waking a suspended peer for, over a link that can. The mark lasts ten
+    /// minutes; at most 256 messages have one, and the oldest loses it first.
+    public func expedite(eventID: UUID, featureID: String) {
+        guard link.remainingWakes != nil else { return }
+        shell.perform { state, now in
+            state.core.urgent.mark(MessageID(featureID: featureID, eventID: eventID), now: now.elapsed)
+        }
+    }
+
+    /// The number of times that the link may still wake a suspended peer today; nil if it never can.
+    public var remainingWakes: Int? { link.remainingWakes }
+
     /// Admits guests to one session, over a link that proves peers and trusts only some (`GuestAdmittingLink`). Does
     /// nothing over other links.
     ///

@@ -30,9 +30,10 @@ public struct WatchConnectivityTransportPlugin: Plugin {
                 to: .linkFixtures)
         }
 
-        /// Creates a simulated phone and watch, with both apps in the foreground.
+        /// Creates a simulated phone and watch with a complication, and with both apps in the foreground.
         private static func makeLinks() throws -> LinkGroup {
             let pair = SimulatedWatchPair(seed: 1, conditions: .ideal, traceLimit: 0)
+            pair.watch.isComplicationEnabled = true
             let sessions = [pair.phone, pair.watch].compactMap { $0.launch() }
             return LinkGroup(
                 sessions.enumerated().map {

@@ -18,7 +18,7 @@ final class SessionWatchApp: PairApp {
 
     let clock: AppClock
     private let device: Int
-    private let transport: WatchConnectivitySessionSyncTransport
+    let transport: WatchConnectivitySessionSyncTransport
     private let session = Locked<Session?>(nil)
     private let isDead = Locked(false)
     private let versions: Feature.Versions
@@ -82,12 +82,15 @@ final class SessionWatchApp: PairApp {
     }
 
     /// - Parameter timers: The ledger for a timer that starts with the tap; nil starts none.
-    func tap(_ number: UInt32, ledger: Locked<TapLedger>, timers: Locked<TimerLedger>?) {
+    func tap(
+        _ number: UInt32, ledger: Locked<TapLedger>, timers: Locked<TimerLedger>?, urgency: SessionUrgency = .normal
+    ) {
         Task { @MainActor in
             guard let session = session.withLock({ $0 }) else { return }
             do {
                 let (moment, error) = (session.now, session.clock.errorSeconds)
-                let tap = try session.submit(Feature.Event(number: number, wasTappedHere: true), at: moment)
+                let event = Feature.Event(number: number, wasTappedHere: true)
+                let tap = try session.submit(event, at: moment, urgency: urgency)
                 timers?.withLock { $0.begin(number, at: moment, error: error, elapsed: clock.elapsed) }
                 ledger.withLock { $0.add(number, on: device) }
                 unsettled.withLock { $0[number] = tap.metadata.eventID }

@@ -3,6 +3,7 @@ import MeshEngine
 import MeshFoundation
 import MeshSimulatedWatch
 import MeshStorage
+import MeshTransport
 
 /// One seed of a `SessionWatchSimulation`.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
@@ -17,6 +18,9 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
     private let timers = Locked(TimerLedger())
     /// Separate random numbers, so that clocks don't change the rest of a seed.
     private var clockRandom: SplitMix64
+    /// Separate random numbers, so that urgent taps don't change the rest of a seed.
+    private var wakeRandom: SplitMix64
+    private var urgentCount = 0
     private var nextTimerCheck = Duration.zero
     /// The time at which the power fails.
     private var cut: Duration?
@@ -29,6 +33,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         self.simulation = simulation
         versions = SessionWatchFeature.Versions(seed: seed)
         clockRandom = SplitMix64(seed: ~seed)
+        wakeRandom = SplitMix64(seed: seed ^ 0x5741_4B45)
         // With power cuts the phone always has a store: events that both devices lose are gone.
         keepers = seed % 3 > 0 ? [0, 1] : simulation.losesPower ? [0] : []
         super.init(seed: seed, thread: thread, traceLimit: traceLimit)
@@ -45,11 +50,15 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
     }
 
     override func count(_ outcome: inout SeedOutcome) {
-        outcome.counts = ["taps": Int(tapCount), "timerReadings": timers.withLock { $0.readingCount }]
+        outcome.counts = [
+            "taps": Int(tapCount), "timerReadings": timers.withLock { $0.readingCount }, "urgentTaps": urgentCount,
+            "wakes": pair.statistics.complicationTransfers,
+        ]
         outcome.greatest = ["slowestSeconds": equalAfter / .seconds(1)]
     }
 
     override func play() -> String? {
+        pair.watch.isComplicationEnabled = wakeRandom.happens(rate: 0.8)
         for device in devices { device.launch() }
         advance(by: .milliseconds(Int64(random.upTo(3000))))
         while tapCount < simulation.taps, failure.withLock({ $0 == nil }) {
@@ -86,6 +95,9 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
             if let failure = failure.withLock({ $0 }) { return failure }
             if difference != nil { equalAfter = pair.elapsed - start }
         }
+        if pair.statistics.complicationTransfers > min(urgentCount, 50) {
+            return "\(pair.statistics.complicationTransfers) wakes for \(urgentCount) urgent taps"
+        }
         if clocksDiffer ?? false { return "the clocks differ \(pair.elapsed - start) after the last tap" }
         return difference.map { "\($0) \(pair.elapsed - start) after the last tap" }
     }
@@ -118,7 +130,10 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         for _ in 0..<count {
             let index = seen[Int(random.upTo(UInt64(seen.count - 1)))]
             tapCount += 1
-            apps.withLock { $0[index] }?.tap(tapCount, ledger: ledger, timers: timers)
+            let isUrgent = wakeRandom.happens(rate: 0.3)
+            if isUrgent { urgentCount += 1 }
+            apps.withLock { $0[index] }?
+                .tap(tapCount, ledger: ledger, timers: timers, urgency: isUrgent ? .wake : .normal)
         }
         thread.runAll()
     }

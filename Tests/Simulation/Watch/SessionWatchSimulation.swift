@@ -12,6 +12,9 @@ import MeshSimulatedWatch
 /// Ten seconds after the last tap, with both apps in the foreground, the states are equal. If apps have stores, the
 /// states hold every tap once. The seed determines the run completely.
 ///
+/// Some taps are urgent. On most phones the watch face shows the app's complication, so they may wake the watch. At most
+/// one wake is spent on each, and at most 50 a day.
+///
 /// Events lose a field when they are encoded, which must not show. In one seed of sixteen the watch's app has a
 /// different reducer. Both devices must report that within ten seconds of the next 64 taps. In another one the apps
 /// also state different versions of their reducers. In that seed and all others no device may report a difference.

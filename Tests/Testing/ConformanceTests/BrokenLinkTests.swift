@@ -35,6 +35,7 @@ import Testing
         (.losesWhatWaits, "link.queue.kept"),
         (.swapsWhatWaits, "link.queue.kept"),
         (.swapsWhatWaits, "link.file.kept"),
+        (.repeatsTheUrgent, "link.urgent.once"),
         (.keepsTheOldest, "link.latest.newest"),
         (.provesNothing, "link.peer.proven"),
         (.provesNothing, "link.peer.greeting"),

@@ -83,6 +83,7 @@ import Testing
         (.readsForOthers, "transport.unread.waits"),
         (.readsForOthers, "transport.unread.together"),
         (.keepsWhatIsCancelled, "transport.withdrawal"),
+        (.repeatsTheUrgent, "transport.urgent.once"),
         (.tellsOnlyTheFirst, "transport.crowd.all"),
         (.tellsEveryone, "transport.crowd.one"),
         (.swapsNeighbours, "transport.crowd.sources"),

@@ -8,7 +8,7 @@ enum LinkFault: String, CaseIterable, Sendable {
     case losesStreamBytes, swapsPackets, cutsDatagrams, mixesLanes, neverWritable
     case hidesTheEnd, keepsTheDisplaced
     case deliversWhileApart, carriesOver, keepsTheLastBack, callsAfterClosing, holdsItsObserver
-    case losesWhatWaits, swapsWhatWaits, keepsTheOldest, provesNothing
+    case losesWhatWaits, swapsWhatWaits, repeatsTheUrgent, keepsTheOldest, provesNothing
 }
 
 /// A correct link with one fault. It decorates the link, so that the fault is the only difference.
@@ -74,6 +74,8 @@ final class FaultyLink: LinkWrapper, LinkObserver {
             guard let earlier = hold(packet, if: { $0 == nil }) else { return }
             try base.send(packet, to: address)
             try base.send(earlier, to: address)
+        case .repeatsTheUrgent where packet.isUrgent:
+            for _ in 0..<2 { try base.send(packet, to: address) }
         case .keepsTheLastBack:
             guard let earlier = hold(packet, if: { _ in true }) else { return }
             try base.send(earlier, to: address)

@@ -19,7 +19,7 @@ enum Fault: String, CaseIterable, Sendable {
     case knowsTwice, announcesTwice, announcesToTheFirst, believesTheCable, forgetsAtRelaunch
     case readsAhead
     case overhearsGarbage, passesGarbageOn, believesAnyGreeting, trustsTheWall
-    case sendsOneByOne, readsForOthers, keepsWhatIsCancelled
+    case sendsOneByOne, readsForOthers, keepsWhatIsCancelled, repeatsTheUrgent
 }
 
 /// A correct transport with one fault. It decorates the transport, so that the fault is the only difference.
@@ -31,6 +31,7 @@ final class FaultyTransport: TransportWrapper {
     private let relay: TransportInbox?
     /// Earlier messages, for faults that depend on them.
     let memory = FaultMemory()
+    private let urgent = Locked<Set<UUID>>([])
 
     init(_ base: any SessionSyncTransport, _ fault: Fault?, isRelaunched: Bool = false) {
         wrapped = base
@@ -86,6 +87,9 @@ final class FaultyTransport: TransportWrapper {
         case .holdsTheLastBack:
             guard let earlier = memory.exchange(envelope) else { return }
             try await wrapped.send(earlier, mode: mode, to: peer)
+        case .repeatsTheUrgent where urgent.withLock({ $0.contains(envelope.metadata.eventID) }):
+            try await wrapped.send(envelope, mode: mode, to: peer)
+            try await wrapped.send(envelope, mode: .realtimeBestEffort, to: peer)
         case .storesBestEffort: try await wrapped.send(envelope, mode: .reliableEventually, to: peer)
         case .tellsEveryone: try await wrapped.send(envelope, mode: mode, to: nil)
         case .tellsOnlyTheFirst: try await wrapped.send(envelope, mode: mode, to: peer ?? wrapped.knownPeers.first)
@@ -94,6 +98,11 @@ final class FaultyTransport: TransportWrapper {
             memory.echo(envelope)
         default: try await sendPastChecks { try await self.wrapped.send(envelope, mode: mode, to: peer) }
         }
+    }
+
+    func expedite(eventID: UUID, featureID: String) {
+        urgent.withLock { _ = $0.insert(eventID) }
+        wrapped.expedite(eventID: eventID, featureID: featureID)
     }
 
     func sendSnapshot(

@@ -161,6 +161,15 @@ import Testing
         #expect(session.remainingComplicationUserInfoTransfers == 0)
         running.pair.advance(by: .seconds(86_400))
         #expect(session.remainingComplicationUserInfoTransfers == 50)
+        #expect(running.pair.statistics.complicationTransfers == 50)
+    }
+
+    @Test func `Complication data fails if the watch face doesn't show the complication`() throws {
+        let running = try Running()
+        running.phone.session.transferCurrentComplicationUserInfo(["n": 1])
+        running.pair.runUntilIdle()
+        #expect(running.phone.events == [.finishedUserInfo(1, .genericError)])
+        #expect(running.watch.events.isEmpty)
     }
 
     @Test("A transfer that is archived comes back with what it held")

@@ -57,7 +57,7 @@
             discussion: """
                 Apps have moments in the background, are suspended and killed, and clocks are set. With --store faulty the \
                 devices are also apart for a while, and the power goes during writes, merges and copies. More keys: taps, \
-                timerReadings, slowestSeconds.
+                timerReadings, urgentTaps, wakes, slowestSeconds.
                 """)
 
         @Option(help: "What apps keep the session in: perfect or faulty.", transform: named)
@@ -85,6 +85,28 @@
         @OptionGroup var shared: SeedOptions
 
         func simulation(breaking rule: String?, on bus: PluginBus) -> ColdLaunchSimulation { ColdLaunchSimulation() }
+    }
+
+    @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+    struct WakesCommand: SeedCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "wakes",
+            abstract: "A week of workouts that a phone begins while the watch app sleeps: urgent changes wake it.",
+            discussion: """
+                One day has more workouts than the system's budget has wakes, and on one the complication isn't on the \
+                watch face. More keys: changes, urgent, wakes, wakesOfDays, soon (urgent changes that arrive within \
+                15 s), late, medianSoonSeconds, slowestSoonSeconds, medianLateHours, slowestLateHours.
+                """)
+
+        @Flag(help: "Send the same changes without urgency.")
+        var normal = false
+
+        @Flag(help: traceHelp) var trace = false
+        @OptionGroup var shared: SeedOptions
+
+        func simulation(breaking rule: String?, on bus: PluginBus) -> WakeWeekSimulation {
+            WakeWeekSimulation(isUrgent: !normal)
+        }
     }
 
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)

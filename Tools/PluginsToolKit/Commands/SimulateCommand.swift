@@ -24,7 +24,7 @@
             guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return kinds }
             return kinds + [
                 DeliveryCommand.self, WatchCommand.self, SessionsCommand.self, LaunchesCommand.self, KeysCommand.self,
-                LobbyCommand.self, LiarCommand.self,
+                LobbyCommand.self, LiarCommand.self, WakesCommand.self,
             ]
         }
     }

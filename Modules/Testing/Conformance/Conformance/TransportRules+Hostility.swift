@@ -164,6 +164,19 @@ extension TransportConformance {
             await bench.settle()
             try requireEqual(received.sequences(), [1, 2], "what arrived")
         }.needs(.otherPeer, .faults),
+        ConformanceRule("transport.urgent.once", "An event that is marked as urgent arrives once and in its order") {
+            bench in
+            try await bench.connect()
+            let received = bench.record(bench.second.receiveEnvelopes())
+            for number in 1...3 {
+                let envelope = try bench.envelope(UInt64(number))
+                bench.first.expedite(eventID: envelope.metadata.eventID, featureID: envelope.metadata.featureID)
+                try await bench.first.send(envelope, mode: .reliableEventually, to: nil)
+            }
+            try await bench.wait(for: "three envelopes") { received.count >= 3 }
+            await bench.settle()
+            try requireEqual(received.sequences(), [1, 2, 3], "what arrived")
+        },
     ]
 
     /// Bytes that can't begin a frame: zeros, an HTTP request, ones and noise.

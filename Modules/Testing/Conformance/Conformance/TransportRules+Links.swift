@@ -276,6 +276,25 @@ extension TransportConformance {
             bench in
             try await keptPackets(bench, lane: .queue)
         }.needs(.link, .otherPeer, .lane(.queue)),
+        ConformanceRule(
+            "link.urgent.once", "Urgent packets arrive once and in order, and cost at most one wake if sent together"
+        ) { bench in
+            try await LinkBench.run(bench) { bench in
+                // Just after a launch, a link may pass on both copies of a packet.
+                for _ in 0..<25 { await bench.settle() }
+                let packets = (1...200).map { pattern($0, seed: 10) }
+                let budget = bench.links[0].remainingWakes
+                for packet in packets {
+                    try await bench.send(packet, on: .queue, isUrgent: packet.count.isMultiple(of: 5))
+                }
+                try await bench.wait(for: "200 packets") { bench.witnesses[1].packets(on: .queue).count >= 200 }
+                await bench.settle()
+                let arrived = bench.witnesses[1].packets(on: .queue)
+                try require(arrived == packets, "not every packet arrived once, in order")
+                let spent = (budget ?? 0) - (bench.links[0].remainingWakes ?? 0)
+                try require(0...1 ~= spent, "\(spent) wakes were spent")
+            }
+        }.needs(.link, .otherPeer, .lane(.queue)),
         ConformanceRule("link.file.kept", "A file sent before the other side connects arrives whole") {
             bench in
             try await keptPackets(bench, lane: .file)

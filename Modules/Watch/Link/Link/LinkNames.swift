@@ -32,7 +32,22 @@ struct LinkNames: Sendable {
         return ([UInt8](rest.dropFirst(4)), launch)
     }
 
-    func packet(in userInfo: [String: Any]) -> [UInt8]? { (userInfo[key] as? Data).map { [UInt8]($0) } }
+    /// The key of the earlier packets in a user info that wakes the watch. The last packet has the usual key, under which
+    /// versions without wakes find it.
+    var wakeKey: String { key + ".wake" }
+
+    /// Returns a user info that wakes the watch with these packets.
+    func wake(with packets: [Data]) -> [String: Any] {
+        var content: [String: Any] = [wakeKey: Array(packets.dropLast())]
+        content[key] = packets.last
+        return content
+    }
+
+    /// Returns the packets of a user info that wakes the watch, in order; nil for other ones.
+    func packets(inWake userInfo: [String: Any]) -> [Data]? {
+        guard let earlier = userInfo[wakeKey] as? [Data] else { return nil }
+        return earlier + [userInfo[key] as? Data].compactMap { $0 }
+    }
 
     func contextKey(of packetKey: String) -> String { key + "/" + packetKey }
 

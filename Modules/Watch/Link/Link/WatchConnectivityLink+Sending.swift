@@ -48,7 +48,9 @@ extension WatchConnectivityLink {
             return nil
         }
         if let refusal { throw refusal }
-        session.transferUserInfo([names.key: Data(packet.bytes)])
+        let data = Data(packet.bytes)
+        session.transferUserInfo([names.key: data])
+        if packet.isUrgent { planWake(of: address) { $0.urgent.append(data) } }
     }
 
     private func sendLatest(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
@@ -67,5 +69,6 @@ extension WatchConnectivityLink {
             state.withLock { $0.addressStates[address]?.latest[key] = earlier }
             throw LinkError(.oversized, "\(error)")
         }
+        if packet.isUrgent { planWake(of: address) { $0.urgentLatest[key] = data } }
     }
 }

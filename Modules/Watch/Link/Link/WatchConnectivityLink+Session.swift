@@ -28,8 +28,17 @@ extension WatchConnectivityLink: WatchSessionListener {
             reply?(Data())
             return true
         case .userInfo(let userInfo):
-            guard let bytes = names.packet(in: userInfo) else { return false }
-            deliver(bytes, on: .queue)
+            if let packets = names.packets(inWake: userInfo) {
+                takeWake(packets)
+            } else if let data = userInfo[names.key] as? Data {
+                takeQueued(data)
+            } else {
+                return false
+            }
+            return true
+        case .finishedUserInfo(let transfer, _) where transfer.userInfo[names.wakeKey] != nil:
+            // A failed one isn't repeated: its packets are in the queue.
+            wakeHasEnded()
             return true
         case .finishedUserInfo(let transfer, let error):
             guard let data = transfer.userInfo[names.key] as? Data else { return false }
@@ -119,7 +128,9 @@ extension WatchConnectivityLink: WatchSessionListener {
 
     /// Starts serving a device that the session has begun to talk to.
     private func begin(with address: LinkAddress) {
-        let outstanding = session.outstandingUserInfoTransfers.filter { $0.userInfo[names.key] is Data }
+        let outstanding = session.outstandingUserInfoTransfers.filter {
+            $0.userInfo[names.key] is Data && $0.userInfo[names.wakeKey] == nil
+        }
         let cancels = cancelsOutstanding && state.withLock { $0.addressStates[address] == nil }
         if cancels { for transfer in outstanding { transfer.cancel() } }
         let (multiplexer, latest) = state.withLock { state in
@@ -169,9 +180,12 @@ extension WatchConnectivityLink: WatchSessionListener {
         if mayBeReachable { refresh() }
     }
 
-    private func deliver(_ bytes: [UInt8], on lane: LinkLane) {
+    private func takeQueued(_ data: Data) {
         state.withLock { state in
-            if let address = state.address { notify { $0.received(bytes, on: lane, from: address) } }
+            guard let address = state.address,
+                state.addressStates[address]?.duplicates.isNew(data) ?? true
+            else { return }
+            notify { $0.received([UInt8](data), on: .queue, from: address) }
         }
         calls.run()
     }

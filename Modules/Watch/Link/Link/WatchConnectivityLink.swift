@@ -22,6 +22,8 @@ public import MeshTransport
 /// | `queue` | `transferUserInfo` | always; a failed transfer is repeated after 1 s, doubling to 30 s |
 /// | `latest` | `updateApplicationContext` | always; see `ApplicationContextWriter` |
 ///
+/// An urgent packet goes by its lane, and a copy wakes the watch app: see `WatchConnectivityLink+Waking`.
+///
 /// Files have no lane. Data that is too large for a user info waits until messages can carry it in pieces; complete
 /// files travel by a `FileCarrier`.
 ///
@@ -69,6 +71,7 @@ public final class WatchConnectivityLink: TransportLink {
 
     struct State {
         var phase = Phase.idle
+        var openedAt = Duration.zero
         var observer: (any LinkObserver)?
         var multiplexer: WatchSessionMultiplexer?
         /// The device that the session talks to.
@@ -103,6 +106,8 @@ public final class WatchConnectivityLink: TransportLink {
         var latest: [String: Data] = [:]
         /// The packets already delivered from the received context.
         var seen: [String: Data] = [:]
+        var wake = PendingWake()
+        var duplicates = WakeDuplicates()
     }
 
     /// Creates a link over a session. The link activates the session when it opens.
@@ -132,6 +137,7 @@ public final class WatchConnectivityLink: TransportLink {
         try state.withLock { state in
             guard state.phase == .idle else { throw LinkError(.closed, "open() was already called on this link") }
             state.phase = .open
+            state.openedAt = clock.elapsed
             state.observer = observer
             state.multiplexer = multiplexer
         }

@@ -62,6 +62,16 @@ public protocol WCSessionProviding: AnyObject, Sendable {
 
     // The following members have defaults.
 
+    #if !os(watchOS)
+        /// The number of transfers left today that wake the watch app; 0 unless the watch face shows the app's
+        /// complication. Meaningful on iOS only. The default is 0.
+        var remainingComplicationUserInfoTransfers: Int { get }
+        /// Queues a property list ahead of others, and wakes the watch app with it if the budget allows. The default is
+        /// `transferUserInfo`.
+        @discardableResult
+        func transferCurrentComplicationUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer
+    #endif
+
     /// Returns a stream of the state changes that the delegate doesn't get. Each call returns an independent stream.
     /// The default polls ten times a second while there is a subscriber.
     func stateChanges() -> AsyncStream<WCSessionState>
@@ -78,6 +88,14 @@ extension WCSessionProviding {
     #if !os(iOS) && !os(watchOS)
         public var isPaired: Bool { true }
         public var isWatchAppInstalled: Bool { true }
+    #endif
+
+    #if !os(watchOS)
+        public var remainingComplicationUserInfoTransfers: Int { 0 }
+        @discardableResult
+        public func transferCurrentComplicationUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer {
+            transferUserInfo(userInfo)
+        }
     #endif
 
     public var counterpartID: String? { "paired" }

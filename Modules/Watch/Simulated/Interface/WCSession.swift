@@ -134,7 +134,8 @@ open class WCSession: NSObject {
         transfer(userInfo, isComplication: false)
     }
 
-    /// Queues a user info. While the daily budget lasts, it goes ahead of others and wakes the watch app. On iOS only.
+    /// Queues a user info. While the daily budget lasts, it goes ahead of others and wakes the watch app. Fails
+    /// while the watch face doesn't show the complication. On iOS only.
     @discardableResult
     open func transferCurrentComplicationUserInfo(_ userInfo: [String: Any] = [:]) -> WCSessionUserInfoTransfer {
         transfer(userInfo, isComplication: true)

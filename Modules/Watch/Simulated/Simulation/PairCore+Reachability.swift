@@ -128,6 +128,7 @@ extension PairCore {
         }
         guard devices[0].complicationsUsed < Self.complicationsPerDay else { return false }
         devices[0].complicationsUsed += 1
+        statistics.complicationTransfers += 1
         return true
     }
 }

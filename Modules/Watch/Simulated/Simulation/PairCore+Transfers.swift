@@ -58,6 +58,8 @@ extension PairCore {
         var code = refusal(process)
         if code == nil { code = content == nil ? .payloadUnsupportedTypes : nil }
         if code == nil, content?.fits(payloadBytesMax) == false { code = .payloadTooLarge }
+        // Apple's documentation says that the call fails, and names no error.
+        if code == nil, isComplication, process.device == 0, !isComplicationEnabled(process) { code = .genericError }
         var transfer = Transfer(
             id: nextID(), lane: .userInfo, content: content, file: nil,
             byteCount: Int64(content?.byteCount ?? 0))

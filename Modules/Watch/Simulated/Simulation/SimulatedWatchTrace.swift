@@ -83,6 +83,8 @@ public struct SimulatedWatchStatistics: Hashable, Sendable {
     public var crashesWhileDelivering = 0
     /// The number of times that the system launched or resumed an app.
     public var wakes = 0
+    /// The number of complication transfers that the daily budget paid for.
+    public var complicationTransfers = 0
     /// The total time for which `updateApplicationContext` would have blocked its callers.
     public var contextBlocking = Duration.zero
     /// The number of times that `updateApplicationContext` would have blocked the main thread.

@@ -70,9 +70,11 @@ struct LinkBench: Sendable {
     }
 
     /// Sends a packet. Waits while the link is full.
-    func send(_ bytes: [UInt8], on lane: LinkLane, key: String = "", from end: Int = 0) async throws {
+    func send(
+        _ bytes: [UInt8], on lane: LinkLane, key: String = "", isUrgent: Bool = false, from end: Int = 0
+    ) async throws {
         let address = try address(at: end)
-        let packet = LinkPacket(lane: lane, bytes: bytes, key: key)
+        let packet = LinkPacket(lane: lane, bytes: bytes, key: key, isUrgent: isUrgent)
         while true {
             let count = witnesses[end].writableCount
             do throws(LinkError) {
