@@ -16,11 +16,13 @@
         private var lostWithStores: Set<Tap> = []
         /// The number of a launch's samples in the remaining store, when the store with more samples was put aside.
         private var samplesKept: [Recorder: Int] = [:]
+        private var readers: [Side: StoreReaders]
 
         init(kills: Int, seed: UInt64, folder: URL) throws {
             self.kills = kills
             self.seed = seed
             folders = [.left: try SideFolder(.left, in: folder), .right: try SideFolder(.right, in: folder)]
+            readers = folders.mapValues(StoreReaders.init)
             random = SplitMix64(seed: seed)
             report = CrashReport(seed: seed)
         }
@@ -34,6 +36,8 @@
             }
             try settle()
             try judge()
+            report.readings = Readings(readers.values.map(\.readings))
+            report.failures += readers.values.flatMap(\.readings.failures)
             report.seconds = (ContinuousClock.now - start) / .seconds(1)
             return report
         }
@@ -46,12 +50,14 @@
             live(pair)
             let victim: Side = random.upTo(1) == 0 ? .left : .right
             try kill(victim, of: pair)
+            readers[victim]?.read()
             // Usually the other side notices and exits. At times it is killed as well, before or after it exits.
             if random.upTo(3) == 0, report.kills < kills {
                 Thread.sleep(forTimeInterval: Double(random.upTo(5_000)) / 1e6)
                 try kill(victim.other, of: pair)
             }
             try pair.waitForEnd()
+            readers[victim.other]?.read()
             if random.upTo(11) == 0 {
                 try loseStore(of: victim)
                 try heal()
@@ -61,7 +67,12 @@
         /// Lets the pair run: short enough to hit launch, hello and join, and at times long enough for much to pile up.
         private mutating func live(_ pair: PeerPair) {
             let lifetime = random.upTo(random.upTo(5) == 0 ? 900_000 : 120_000)
-            Thread.sleep(forTimeInterval: Double(lifetime) / 1e6)
+            // As a widget does, another process reads both stores all the while.
+            let end = ContinuousClock.now + .microseconds(lifetime)
+            while ContinuousClock.now < end {
+                for side in Side.allCases { readers[side]?.read() }
+                Thread.sleep(forTimeInterval: 0.001)
+            }
         }
 
         /// Lets both sides synchronize. The next store to lose must not hold the only copy, or soon nothing would be
@@ -92,6 +103,7 @@
             guard let folder = folders[side], let other = folders[side.other] else { return }
             report.storesLost += 1
             let aside = try folder.putStoreAside(report.storesLost)
+            readers[side]?.forget()
             let (lost, kept) = (try taps(in: aside), try taps(in: other.store))
             lostWithStores.formUnion(lost.subtracting(kept))
             let samples = (lost: try samples(in: aside), kept: try samples(in: other.store))
@@ -267,6 +279,7 @@
         var samplesLostWithStores = 0
         var effects = 0
         var effectsRepeated = 0
+        var readings = Readings()
         var digest: UInt64 = 0
         var seconds = 0.0
         var failures: [String] = []
@@ -282,6 +295,7 @@
                 \(samplesStored) samples stored, \(samples) held by both, \(samplesLostWithStores) lost with the only store that \
                 had them
                 \(effects) side effects, \(effectsRepeated) run again after a crash
+                \(readings.text)
                 """
             return failures.isEmpty ? counts : counts + "\n" + failures.map { "FAILED: \($0)" }.joined(separator: "\n")
         }

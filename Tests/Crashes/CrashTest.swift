@@ -13,7 +13,7 @@
                 again, until the kills are used up and both have come to rest. The exit code is 1 when an accepted tap \
                 is missing that another store had, when one came twice, or when the two sides differ.
                 """,
-            subcommands: [Kills.self, Deliveries.self, CrashingPeer.self, DeliveringPeer.self],
+            subcommands: [Kills.self, Deliveries.self, Reads.self, CrashingPeer.self, DeliveringPeer.self],
             defaultSubcommand: Kills.self)
     }
 

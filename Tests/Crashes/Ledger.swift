@@ -40,6 +40,13 @@
         func reduce(state: inout Taps, event: Tap, context: SessionEventContext) { state.all.append(event) }
     }
 
+    extension TapReducer: SessionFeature {
+        static let featureID = SideFolder.featureID
+        typealias State = Taps
+        typealias Event = Tap
+        var initialState: Taps { Taps() }
+    }
+
     typealias TapSession = SyncedSession<Taps, Tap, TapReducer, AcceptingConflictPolicy<Taps, Tap>>
     typealias TapArchive = SessionArchive<Taps, Tap>
 

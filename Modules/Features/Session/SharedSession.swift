@@ -109,7 +109,9 @@ public final class SharedSession<Feature: SessionFeature> {
     }
 
     /// The ID of the session that all devices with this feature share: a UUID of version 8 (RFC 9562, 5.8).
-    public static var sessionID: UUID { UUID(StableHash(Array("sessionmesh.shared/\(Feature.featureID)".utf8))) }
+    nonisolated public static var sessionID: UUID {
+        UUID(StableHash(Array("sessionmesh.shared/\(Feature.featureID)".utf8)))
+    }
 
     // MARK: - Opening
 

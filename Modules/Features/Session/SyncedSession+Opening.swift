@@ -44,11 +44,8 @@ extension SyncedSession {
             let (archive, engine, series) = try await writer.perform {
                 var archive = try SessionArchive<State, Event>(
                     store: store, sessionID: sessionID, featureID: featureID)
-                let engine = try archive.load().map {
-                    try Self.engine(restoring: $0, of: peerID, reducer, conflictPolicy, configuration)
-                }
-                if engine == nil, try SessionTombstones.isMarked(sessionID, of: featureID, in: store) {
-                    throw SessionSyncError.sessionEnded
+                let engine = try archive.loadEngine(reducer, conflictPolicy, configuration).map {
+                    try Self.named($0, peerID, configuration)
                 }
                 try SessionTombstones.prune(of: featureID, in: store)
                 var series = Core.makeSeries(featureID, sessionID, peerID, configuration)
@@ -97,19 +94,18 @@ extension SyncedSession {
         conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event>,
         hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy>
     ) throws {
-        let engine = try Self.engine(
-            restoring: image, of: transport.localPeer.id, reducer, conflictPolicy, configuration)
-        self.init(restored: engine, transport: transport, configuration: configuration, hotPath: hotPath)
-    }
-
-    /// Restores an engine. Renames an image that was written under another ID than `peerID`, this device's present ID.
-    nonisolated private static func engine(
-        restoring image: SessionEngineImage<State, Event>, of peerID: String, _ reducer: Reducer,
-        _ conflictPolicy: ConflictPolicy, _ configuration: SyncedSessionConfiguration<State, Event>
-    ) throws -> Core.Engine {
         let engine = try Core.Engine(
             restoring: image, reducer: reducer, conflictPolicy: conflictPolicy, seed: configuration.randomSeed(),
             options: configuration.engineOptions)
+        self.init(
+            restored: try Self.named(engine, transport.localPeer.id, configuration), transport: transport,
+            configuration: configuration, hotPath: hotPath)
+    }
+
+    /// Returns an engine under `peerID`, this device's present ID, which may not be the one that wrote the store.
+    nonisolated private static func named(
+        _ engine: Core.Engine, _ peerID: String, _ configuration: SyncedSessionConfiguration<State, Event>
+    ) throws -> Core.Engine {
         if engine.localPeerID == peerID { return engine }
         let random = configuration.randomSeed()
         let source = SessionSource(

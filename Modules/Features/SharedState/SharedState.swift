@@ -44,7 +44,7 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     ) {
         let id = id ?? TypeName.nested(State.self)
         self.id = id
-        replica = StateRegistry.replica("sessionmesh.state/\(id)", on: connection) { featureID in
+        replica = StateRegistry.replica(StateArchive.featureID(id), on: connection) { featureID in
             StateReplica(
                 initialValue: initialValue, connection: connection, featureID: featureID, merge: merge,
                 encoder: encoder, decoder: decoder)

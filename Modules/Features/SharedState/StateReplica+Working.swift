@@ -61,7 +61,7 @@ extension StateReplica {
 
     // MARK: - The store
 
-    private var storeKey: String { "\(featureID)/\(connection.sessionID.uuidString)" }
+    private var storeKey: String { StateArchive.storeKey(featureID, connection.sessionID) }
 
     private func storeStep() -> StateStep? {
         guard let store = connection.store, isStoreUsable else { return nil }

@@ -7,7 +7,8 @@
     /// An open store: the only connection to its file, and the index of its content. For one caller at a time.
     final class SQLiteConnection {
         private let path: String
-        private let claim: FileClaim
+        /// The claim on the file; nil for a copy in memory.
+        private let claim: FileClaim?
         private let queue: DatabaseQueue
         /// The index of the content; nil after a failed commit. The next access reads it again.
         private var index: SQLiteIndex?
@@ -29,11 +30,32 @@
                 throw StorageError(error, path: path)
             }
             do {
-                index = try queue.inDatabase { db in try Self.open(db, options, path) }
+                index = try queue.inDatabase { db in try Self.open(db, options, path, SQLiteMark.count(of: path)) }
             } catch {
                 let systemError = queue.inDatabase { sqlite3_system_errno($0.sqliteConnection) }
                 try? queue.close()
                 throw StorageError(error, path: path, systemError: systemError)
+            }
+        }
+
+        /// Opens a copy of a store in memory.
+        /// - Throws: `StorageError`.
+        init(_ image: SQLiteImage, of path: String) throws(StorageError) {
+            self.path = path
+            (claim, isMarked) = (nil, false)
+            var options = SQLiteStore.Options()
+            options.verification = .quick
+            var configuration = Configuration()
+            configuration.foreignKeysEnabled = false
+            do {
+                queue = try DatabaseQueue(configuration: configuration)
+                index = try queue.inDatabase { db in
+                    try image.move(into: db)
+                    try db.execute(sql: "PRAGMA trusted_schema = 0; PRAGMA cell_size_check = 1")
+                    return try Self.open(db, options, path, image.mark)
+                }
+            } catch {
+                throw StorageError(error, path: path)
             }
         }
 
@@ -63,7 +85,9 @@
         /// Maximum number of bytes that the log keeps once all of it is in the file.
         private static let logBytesMax = 8 << 20
 
-        private static func open(_ db: Database, _ options: SQLiteStore.Options, _ path: String) throws -> SQLiteIndex {
+        private static func open(
+            _ db: Database, _ options: SQLiteStore.Options, _ path: String, _ mark: SQLiteMark.Count?
+        ) throws -> SQLiteIndex {
             let findings = try String.fetchAll(db, sql: "PRAGMA quick_check(1)")
             guard findings == ["ok"] else { throw Damage(findings.first ?? "SQLite can't check it") }
             var index: SQLiteIndex?
@@ -74,7 +98,7 @@
                 if version < options.schema.version { try options.schema.migrate(db, from: version) }
                 try options.schema.check(db)
                 let loaded = try SQLiteIndex(db)
-                try checkAge(of: loaded, path)
+                try checkAge(of: loaded, mark, path)
                 index = loaded
                 if options.verification == .full { try index?.verify(db) }
                 return .commit
@@ -85,11 +109,13 @@
         }
 
         /// - Throws: `outdated` if the store has fewer commits than its mark says.
-        private static func checkAge(of index: SQLiteIndex, _ path: String) throws(StorageError) {
-            guard index.identity != 0, let commits = SQLiteMark.commits(of: path, identity: index.identity),
-                index.commits < commits
-            else { return }
-            throw .outdated(path, commits: index.commits, of: commits)
+        private static func checkAge(
+            of index: SQLiteIndex, _ mark: SQLiteMark.Count?, _ path: String
+        ) throws(StorageError) {
+            guard let mark, index.identity != 0, index.identity == mark.identity, index.commits < mark.commits else {
+                return
+            }
+            throw .outdated(path, commits: index.commits, of: mark.commits)
         }
 
         private static func check(version: Int, _ schema: SQLiteSchema, _ path: String) throws(StorageError) {
@@ -146,6 +172,42 @@
             try access { db in try body(db, try loadedIndex(db)) }
         }
 
+        /// - Throws: `StorageError`.
+        func value(for key: String) throws -> [UInt8]? {
+            try read { db, index in
+                var value: [UInt8]?
+                try index.value(for: StoreName(key), in: db) { value = Array($0) }
+                return value
+            }
+        }
+
+        /// - Throws: `StorageError`.
+        func catalog(prefix: String) throws -> StoreCatalog {
+            try read { _, index in
+                StoreCatalog(
+                    keys: index.values.names(prefix).map(\.key.description),
+                    journals: index.journals.names(prefix).map { name, journal in
+                        .init(name: name.description, positions: journal.positions)
+                    })
+            }
+        }
+
+        /// - Throws: `StorageError`.
+        func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+            try read { db, index in
+                guard let journal = index.journals[StoreName(journal)] else { return [] }
+                var entries: [StoreEntry] = []
+                var byteCount = 0
+                try index.forEachEntry(of: journal, from: position, in: db) { position, bytes, _ in
+                    byteCount += bytes.count
+                    guard entries.isEmpty || byteCount <= maxBytes else { return false }
+                    entries.append(StoreEntry(position: position, bytes: Array(bytes)))
+                    return true
+                }
+                return entries
+            }
+        }
+
         /// - Throws: `StorageError`. The content is then unchanged.
         func commit(_ batch: StoreBatch) throws {
             let batch = try batch.checked()
@@ -194,6 +256,13 @@
         /// Sets whether closing merges the log into the file.
         fileprivate func mergeLogOnClose(_ merges: Bool) {
             _ = mesh_sqlite_set_checkpoint_on_close(sqliteConnection, merges ? 1 : 0)
+        }
+    }
+
+    extension Dictionary where Key == StoreName {
+        /// Returns the elements whose names begin with a prefix, in ascending order.
+        fileprivate func names(_ prefix: String) -> [Element] {
+            filter { $0.key.starts(with: prefix) }.sorted { $0.key < $1.key }
         }
     }
 #endif

@@ -52,25 +52,15 @@
 
         /// - Throws: `foreign`, `damaged`, `busy`, `readOnly`, `unavailable`. Only the file's mode may then have changed.
         func admit() throws(StorageError) -> Admission {
-            guard let status = Self.status(of: path) else { throw StorageError(errno: errno, path: path) }
-            guard status.st_mode & S_IFMT == S_IFREG else { throw .foreign(path, "not a file") }
-            try checkAccess()
-            if let journal = Self.status(of: path + "-journal"), journal.st_size > 0 {
-                throw .damaged(path, "a rollback journal that no store has written lies next to it")
-            }
+            let status = try check()
+            // Other users may not read it.
+            if status.st_mode & 0o077 != 0 { _ = chmod(path, status.st_mode & 0o700) }
             guard let claim = FileClaim(status) else { throw .busy(path) }
             // Examined before the file, because SQLite deletes the log only after the file is complete.
             let log = Self.status(of: logPath)
             let logSize = log.map { Int64($0.st_size) } ?? 0
-            let (header, size) = try readHeader()
-            guard let header = SQLiteHeader(header) else {
-                if SQLiteHeader.isBeginning(header) { throw .damaged(path, "it has been cut to \(size) bytes") }
-                throw .foreign(path, "not a store")
-            }
-            guard header.applicationID == SQLiteSchema.applicationID else {
-                throw .foreign(path, "a database of another program")
-            }
-            if let damage = header.damage { throw .damaged(path, damage) }
+            let (bytes, size) = try readHeader()
+            let header = try checkedHeader(bytes, size: size)
             let hasFrames = logSize >= 32 + 24 + Int64(header.pageSize)
             guard hasFrames ? size >= Int64(header.pageSize) : size == header.byteCount else {
                 throw .damaged(path, "it has \(size) bytes instead of \(header.byteCount)")
@@ -78,12 +68,30 @@
             return Admission(claim: claim, schemaVersion: Int(header.schemaVersion), hasLog: log != nil)
         }
 
-        /// Checks that no other user can replace the file or write to it. Removes other users' permission to read it.
-        private func checkAccess() throws(StorageError) {
+        /// Checks that no other user can replace the file or write to it, and that no other program has.
+        @discardableResult
+        func check() throws(StorageError) -> stat {
+            guard let status = Self.status(of: path) else { throw StorageError(readErrno: errno, path: path) }
+            guard status.st_mode & S_IFMT == S_IFREG else { throw .foreign(path, "not a file") }
             try checkFolder()
             guard let access = FileAccess(linkAt: path) else { throw StorageError(errno: errno, path: path) }
             if let problem = access.problem(withFile: path) { throw StorageError(.foreign, problem) }
-            if access.mode & 0o077 != 0 { _ = chmod(path, mode_t(access.mode & 0o700)) }
+            if let journal = Self.status(of: path + "-journal"), journal.st_size > 0 {
+                throw .damaged(path, "a rollback journal that no store has written lies next to it")
+            }
+            return status
+        }
+
+        func checkedHeader(_ bytes: [UInt8], size: Int64) throws(StorageError) -> SQLiteHeader {
+            guard let header = SQLiteHeader(bytes) else {
+                if SQLiteHeader.isBeginning(bytes) { throw .damaged(path, "it has been cut to \(size) bytes") }
+                throw .foreign(path, "not a store")
+            }
+            guard header.applicationID == SQLiteSchema.applicationID else {
+                throw .foreign(path, "a database of another program")
+            }
+            if let damage = header.damage { throw .damaged(path, damage) }
+            return header
         }
 
         private func checkFolder() throws(StorageError) {
@@ -146,22 +154,54 @@
         private struct FileID: Hashable {
             let device: UInt64
             let inode: UInt64
+
+            init(_ status: stat) {
+                (device, inode) = (UInt64(truncatingIfNeeded: status.st_dev), UInt64(status.st_ino))
+            }
         }
 
-        private static let claimed = Locked<Set<FileID>>([])
+        /// The claimed files, and the descriptors of readers that stay open until the claim ends.
+        private static let claimed = Locked<[FileID: [Int32]]>([:])
         private let file: FileID
 
         /// Returns nil if the file is already claimed.
         init?(_ status: stat) {
-            let file = FileID(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
+            let file = FileID(status)
             // Before `self.file` is set: a complete object would run `deinit`, which ends the other claim.
-            guard Self.claimed.withLock({ $0.insert(file).inserted }) else { return nil }
+            let isFree = Self.claimed.withLock { claimed in
+                guard claimed[file] == nil else { return false }
+                claimed[file] = []
+                return true
+            }
+            guard isFree else { return nil }
             self.file = file
         }
 
         deinit {
             let file = file
-            _ = Self.claimed.withLock { $0.remove(file) }
+            Self.claimed.withLock { claimed in
+                for descriptor in claimed.removeValue(forKey: file) ?? [] { close(descriptor) }
+            }
+        }
+
+        /// Opens a file that may be claimed, for the time of `body`. No claim begins or ends meanwhile.
+        /// - Throws: `missing`, `unavailable`, and errors of `body`.
+        static func read<Result>(_ path: String, _ body: (FileBytes) throws -> Result) throws -> Result {
+            try claimed.withLock { claimed in
+                var status = stat()
+                if lstat(path, &status) == 0, let descriptor = claimed[FileID(status)]?.first {
+                    return try body(FileBytes(path, descriptor: descriptor))
+                }
+                let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+                guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+                    throw StorageError(readErrno: errno, path: path)
+                }
+                let file = FileID(status)
+                defer {
+                    if claimed[file]?.append(descriptor) == nil { close(descriptor) }
+                }
+                return try body(FileBytes(path, descriptor: descriptor))
+            }
         }
     }
 #endif

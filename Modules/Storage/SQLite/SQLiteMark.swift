@@ -30,15 +30,21 @@
             _ = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         }
 
-        /// Returns the minimum number of commits that the store with this identity has had; nil if unknown.
-        static func commits(of store: String, identity: Int64) -> Int64? {
+        /// A store's identity, and the minimum number of commits that it has had.
+        struct Count: Equatable {
+            let identity: Int64
+            let commits: Int64
+        }
+
+        /// Returns the content of a store's mark; nil if there is none that is intact.
+        static func count(of store: String) -> Count? {
             let descriptor = open(path(of: store), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             guard descriptor >= 0 else { return nil }
             defer { close(descriptor) }
             var bytes = [UInt8](repeating: 0, count: byteCount)
             guard pread(descriptor, &bytes, byteCount, 0) == byteCount else { return nil }
-            let commits = word(bytes[16..<24])
-            return bytes == Self.bytes(identity, commits) ? commits : nil
+            let count = Count(identity: word(bytes[8..<16]), commits: word(bytes[16..<24]))
+            return bytes == Self.bytes(count.identity, count.commits) ? count : nil
         }
 
         private static func bytes(_ identity: Int64, _ commits: Int64) -> [UInt8] {

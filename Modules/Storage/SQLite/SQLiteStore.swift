@@ -96,43 +96,11 @@
 
         public func commit(_ batch: StoreBatch) throws { try open { try $0.commit(batch) } }
 
-        public func value(for key: String) throws -> [UInt8]? {
-            try open { connection in
-                try connection.read { db, index in
-                    var value: [UInt8]?
-                    try index.value(for: StoreName(key), in: db) { value = Array($0) }
-                    return value
-                }
-            }
-        }
-
-        public func catalog(prefix: String) throws -> StoreCatalog {
-            try open { connection in
-                try connection.read { _, index in
-                    StoreCatalog(
-                        keys: index.values.names(prefix).map(\.key.description),
-                        journals: index.journals.names(prefix).map { name, journal in
-                            .init(name: name.description, positions: journal.positions)
-                        })
-                }
-            }
-        }
+        public func value(for key: String) throws -> [UInt8]? { try open { try $0.value(for: key) } }
+        public func catalog(prefix: String) throws -> StoreCatalog { try open { try $0.catalog(prefix: prefix) } }
 
         public func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
-            try open { connection in
-                try connection.read { db, index in
-                    guard let journal = index.journals[StoreName(journal)] else { return [] }
-                    var entries: [StoreEntry] = []
-                    var byteCount = 0
-                    try index.forEachEntry(of: journal, from: position, in: db) { position, bytes, _ in
-                        byteCount += bytes.count
-                        guard entries.isEmpty || byteCount <= maxBytes else { return false }
-                        entries.append(StoreEntry(position: position, bytes: Array(bytes)))
-                        return true
-                    }
-                    return entries
-                }
-            }
+            try open { try $0.entries(of: journal, from: position, maxBytes: maxBytes) }
         }
 
         /// Closes the file and releases its lock, until `resume`. Waits for a running commit. Everything committed is in the
@@ -196,12 +164,5 @@
     extension SQLiteStore.Options {
         /// Maximum number of pages; nil if the disk is the limit.
         var pagesMax: Int? { bytesMax.map { max($0, 0) / 4096 } }
-    }
-
-    extension Dictionary where Key == StoreName {
-        /// Returns the elements whose names begin with a prefix, in ascending order.
-        fileprivate func names(_ prefix: String) -> [Element] {
-            filter { $0.key.starts(with: prefix) }.sorted { $0.key < $1.key }
-        }
     }
 #endif

@@ -21,7 +21,7 @@ struct LobbyLaunch: Codable, Hashable, Sendable {
 
 /// The values that a lobby keeps through a relaunch.
 extension SessionLobby {
-    private var invitationKey: String { "\(featureID)/invitation" }
+    private var invitationKey: String { SessionInvitation.storeKey(of: featureID) }
     private var launchKey: String { "\(featureID)/life" }
 
     /// Reads what the store has, once, whether `start` or `open` comes first. A session opened without that would be superseded

@@ -1,0 +1,3 @@
+import SessionMesh
+
+struct Settings: Codable, Sendable, Equatable { var volume = 5 }
