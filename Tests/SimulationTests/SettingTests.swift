@@ -17,14 +17,14 @@ struct SettingTests {
     @Test(
         "the first seeds hold",
         arguments: [
-            (SimulationSetting.liars, UInt64(30)), (.late, 16), (.lives, 1), (.hub, 16),
+            (SimulationSetting.liars, UInt64(30)), (.late, 16), (.incarnations, 1), (.hub, 16),
         ])
     func firstSeeds(setting: SimulationSetting, count: UInt64) {
         let report = simulation(setting).run(0..<count)
         #expect(report.failures.map { "--setting \(setting) --seed \($0.seed): \($0.reason)" } == [])
     }
 
-    @Test(arguments: [(SimulationSetting.company, UInt64(12)), (.liars, 30), (.hub, 12)])
+    @Test(arguments: [(SimulationSetting.membership, UInt64(12)), (.liars, 30), (.hub, 12)])
     func `Devices of one user need no invitation`(setting: SimulationSetting, count: UInt64) {
         let report = simulation(setting, isOwn: true).run(0..<count)
         #expect(report.failures.map { "--setting \(setting) --own --seed \($0.seed): \($0.reason)" } == [])
@@ -40,7 +40,7 @@ struct SettingTests {
         #expect((report.faults["lie"] ?? 0) > 50 && (report.faults["flood"] ?? 0) > 0)
     }
 
-    @Test("a seed runs alike every time", arguments: SimulationSetting.allCases.filter { $0 != .lives })
+    @Test("a seed runs alike every time", arguments: SimulationSetting.allCases.filter { $0 != .incarnations })
     func deterministic(setting: SimulationSetting) {
         for seed in UInt64(0)..<4 {
             let (one, other) = (0..<2).map { _ in

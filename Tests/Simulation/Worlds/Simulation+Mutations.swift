@@ -32,8 +32,8 @@ extension Simulation {
         case "duplicateWhenShown", "baseRefused", "livesUntold", "carriedOnce": .original
         case "foldsReference": .late
         case "additionOnHearsay", "deafProposes", "malformedMembership", "voidByHearsay": .hub
-        case "sourcesKept": .lives
-        case _ where ofCompany.contains(mutation): .company
+        case "sourcesKept": .incarnations
+        case _ where ofMembership.contains(mutation): .membership
         default: .ordinary
         }
     }
@@ -53,18 +53,18 @@ extension Simulation {
     }
 
     /// The rules by which members join and are removed.
-    private static let ofCompany =
-        coveredOfCompany + [
+    private static let ofMembership =
+        coveredOfMembership + [
             "noFreeze", "minorityDecides", "quarantineLifted", "noQuarantine", "unequalClose", "closeWithoutAll",
             "closedHeard", "voteUnpersisted", "viewGoesBack", "relayRefused", "fenceUnheard",
         ]
 
-    private static let coveredOfCompany = [
+    private static let coveredOfMembership = [
         "newerViewCounts", "forgetsAccepted", "relayByQuarantined", "reissueByOthers", "loneStays",
         "originForgotten", "acceptedUncounted",
     ]
 
-    private static let covered = coveredOfCompany + ["tokensKept"]
+    private static let covered = coveredOfMembership + ["tokensKept"]
 
     /// True if the broken rule ends the process.
     public static func traps(with mutation: String) -> Bool { mutation == "unboundedNumbers" }

@@ -63,11 +63,11 @@
         @OptionGroup var shared: SeedOptions
 
         func validateKind() throws {
-            if own, setting == .original || setting == .lives {
+            if own, setting == .original || setting == .incarnations {
                 throw ValidationError("--own is for engines that form groups: every --setting but original and lives")
             }
             if let members {
-                let counts: [SimulationSetting: ClosedRange<Int>] = [.company: 2...16, .hub: 3...16, .liars: 2...5]
+                let counts: [SimulationSetting: ClosedRange<Int>] = [.membership: 2...16, .hub: 3...16, .liars: 2...5]
                 guard let range = setting.flatMap({ counts[$0] }) else {
                     throw ValidationError("--members goes with --setting company, hub and liars")
                 }
@@ -80,7 +80,7 @@
         }
 
         private func validateRecording() throws {
-            if breaking.mutations || setting == .original || setting == .lives {
+            if breaking.mutations || setting == .original || setting == .incarnations {
                 throw ValidationError(
                     "--inspect and --record are for every --setting but original and lives, without --mutations")
             }
