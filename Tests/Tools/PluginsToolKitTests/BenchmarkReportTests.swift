@@ -221,7 +221,7 @@ struct BenchmarkReportTests {
             try bus.limit(named: "wcsession")
         } throws: {
             "\($0)"
-                == "there is no limit 'wcsession'; did you mean wcsession.applicationContext? `limits` shows what there is"
+                == "there is no limit 'wcsession'; did you mean wcsession.applicationContext? `limits` lists them"
         }
     }
 }

@@ -48,12 +48,12 @@ struct ListingTests {
             #expect {
                 try bus.descriptor(named: name)
             } throws: {
-                "\($0)" == "there is no plugin '\(name)'; did you mean transport.udp? `list` shows what there is"
+                "\($0)" == "there is no plugin '\(name)'; did you mean transport.udp? `list` lists them"
             }
         }
         #expect {
             try bus.descriptor(named: "codec")
-        } throws: { "\($0)" == "there is no plugin 'codec'; `list` shows what there is" }
+        } throws: { "\($0)" == "there is no plugin 'codec'; `list` lists them" }
     }
 
     @Test("an unknown benchmark is one line that names those there are")

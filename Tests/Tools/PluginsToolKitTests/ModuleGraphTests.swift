@@ -72,7 +72,7 @@ struct ModuleGraphTests {
             violations == [
                 "Package.swift:4: MeshEngine (floor 2) uses MeshWire, which stands on the same floor; what two modules share "
                     + "moves down",
-                "Package.swift:4: MeshEngine (floor 2) uses MeshSession, which stands above on floor 5; imports point down",
+                "Package.swift:4: MeshEngine (floor 2) uses MeshSession, which is on the higher floor 5; imports point down",
             ])
     }
 

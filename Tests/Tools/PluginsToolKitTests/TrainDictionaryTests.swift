@@ -62,11 +62,11 @@ struct TrainDictionaryTests {
         let strangers = SampleBodies((0..<20).map { [UInt8](repeating: $0, count: 6) })
         #expect(
             message { _ = try TrainedDictionary(from: strangers, size: 512) }
-                == "the samples have nothing in common; give bodies of one kind, some dozen bytes or more each")
+                == "the samples have nothing in common; use bodies of one kind, each at least a few dozen bytes")
         for size in [63, 32_769, -1] {
             #expect(
                 message { _ = try TrainedDictionary(from: Self.bodies(50), size: size) }
-                    == "a dictionary of \(size) bytes is none; --size is from 64 to 32768")
+                    == "a dictionary can't have \(size) bytes; --size must be from 64 to 32768")
         }
     }
 
@@ -90,7 +90,7 @@ struct TrainDictionaryTests {
             try Data(count: FrameLimits().inflatedBytes + 1).write(to: URL(fileURLWithPath: large))
             #expect(
                 message { _ = try SampleBodies(paths: [large]) }
-                    == "'\(large)' is larger than a body can be (4,194,304 bytes)")
+                    == "'\(large)' exceeds the maximum size of a body (4,194,304 bytes)")
         }
     }
 }

@@ -65,19 +65,19 @@
         }
 
         private static let unusable: [(name: String, problem: String)] = [
-            ("", "it is empty; a name has 1 to 32 letters, digits, spaces, or any of - _ . '"),
+            ("", "it is empty; a name must have 1 to 32 letters, digits, spaces, or any of - _ . '"),
             (
                 "my/watch",
-                "character 3 is '/', which isn't allowed; a name has 1 to 32 letters, digits, spaces, or any of - _ . '"
+                "character 3 is '/', which isn't allowed; a name must have 1 to 32 letters, digits, spaces, or any of - _ . '"
             ),
             (
                 "a\u{1B}",
-                "character 2 is '\\u{1B}', which isn't allowed; a name has 1 to 32 letters, digits, spaces, or any of - _ . '"
+                "character 2 is '\\u{1B}', which isn't allowed; a name must have 1 to 32 letters, digits, spaces, or any of - _ . '"
             ),
             (
-                String(repeating: "a", count: 33), "it has 33 characters, and a name has at most 32; shorten it"
+                String(repeating: "a", count: 33), "it has 33 characters; the maximum is 32; shorten it"
             ),
-            (".phone", "it begins with '.', and a folder with that name is hidden; begin with a letter"),
+            (".phone", "it starts with '.', so its folder would be hidden; start with a letter"),
         ]
 
         @Test("a name that can't be used says why", arguments: unusable, ["peer", "pair"])
