@@ -55,7 +55,7 @@ struct MembershipTests {
     }
 
     @Test(
-        "a broken rule of views is noticed", .enabled(if: Simulation.canBreakRules),
+        "a broken rule of views is detected", .enabled(if: Simulation.canBreakRules),
         arguments: ["noFreeze", "minorityDecides", "relayRefused", "fenceUnheard"])
     func brokenRule(name: String) {
         let report = simulation(nil, mutation: name).run(0..<60, stopsAtFailure: true)

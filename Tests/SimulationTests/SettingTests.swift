@@ -30,7 +30,7 @@ struct SettingTests {
         #expect(report.failures.map { "--setting \(setting) --own --seed \($0.seed): \($0.reason)" } == [])
     }
 
-    @Test("liars of every kind speak, alone and in floods")
+    @Test("liars of every kind send messages, singly and in floods")
     func liars() {
         let schedules = (UInt64(0)..<60).map { Schedule(seed: $0, setting: .liars) }
         #expect(schedules.contains { $0.liar == .stranger })
@@ -40,7 +40,7 @@ struct SettingTests {
         #expect((report.faults["lie"] ?? 0) > 50 && (report.faults["flood"] ?? 0) > 0)
     }
 
-    @Test("a seed runs alike every time", arguments: SimulationSetting.allCases.filter { $0 != .incarnations })
+    @Test("a seed always gives the same run", arguments: SimulationSetting.allCases.filter { $0 != .incarnations })
     func deterministic(setting: SimulationSetting) {
         for seed in UInt64(0)..<4 {
             let (one, other) = (0..<2).map { _ in
@@ -52,7 +52,7 @@ struct SettingTests {
     }
 
     @Test(
-        "a broken rule is noticed in its setting", .enabled(if: Simulation.canBreakRules),
+        "a broken rule is detected in its setting", .enabled(if: Simulation.canBreakRules),
         arguments: [
             ("strangersHeard", UInt64(40)), ("foldsReference", 40), ("sourcesKept", 1), ("deadGapKept", 40),
             ("additionOnHearsay", 4),

@@ -137,7 +137,7 @@ public final class LiveWorkout {
 
     private func tell(_ change: SessionLobbyChange) {
         switch change {
-        case .devices, .sighted: continuation.yield(.status)
+        case .devices, .observed: continuation.yield(.status)
         case .superseded: continuation.yield(.superseded)
         case .opened, .joined:
             listen()

@@ -69,7 +69,7 @@ final class LobbyApp: Sendable {
             }
         }
         lobby.onChange = { [weak lobby, ledger] change in
-            guard let lobby, ![.devices, .sighted].contains(change) else { return }
+            guard let lobby, ![.devices, .observed].contains(change) else { return }
             if change == .storeFailed { ledger.fail("store: \(lobby.storeError.map { "\($0)" } ?? "-")") }
             log("\(change) \(lobby.invitation?.shortly ?? "-")")
         }
@@ -162,7 +162,7 @@ final class LobbyApp: Sendable {
         let others = sessions.withLock { $0 }.filter { $0 !== lobby.session && $0.phase == .running }
         return LobbyView(
             device: device, invitation: lobby.invitation, part: lobby.part, hanging: hanging,
-            runningElsewhere: others.map(\.sessionID.shortly), sighting: lobby.observed,
+            runningElsewhere: others.map(\.sessionID.shortly), observed: lobby.observed,
             session: lobby.session.map { session in
                 LobbyView.Session(
                     id: session.sessionID, state: session.state, isMember: session.isMember,
@@ -188,7 +188,7 @@ struct LobbyView: Sendable {
     /// Calls that haven't returned.
     let hanging: [String]
     let runningElsewhere: [String]
-    let sighting: SessionSighting<LobbyFeature.State>?
+    let observed: ObservedSession<LobbyFeature.State>?
     let session: Session?
 
     var name: String { LobbySchedule.name(of: device) }

@@ -58,7 +58,7 @@ extension LobbyRun {
             }
         }
         if let fault = ledger.fault(in: first.state.numbers, of: first.id) { return fault }
-        return views.filter { $0.part == .spectator }.compactMap { sightingFault($0, first) }.first
+        return views.filter { $0.part == .spectator }.compactMap { observationFault($0, first) }.first
     }
 
     private func memoryFault(_ views: [LobbyView]) -> String? {
@@ -80,13 +80,13 @@ extension LobbyRun {
             .map { "\($0.name) doesn't know that the session has ended" }
     }
 
-    private func sightingFault(_ view: LobbyView, _ session: LobbyView.Session) -> String? {
-        // If members have no taps, any sighting is correct: the events that a spectator saw were lost with a store.
+    private func observationFault(_ view: LobbyView, _ session: LobbyView.Session) -> String? {
+        // If members have no taps, any observed state is correct: the events that a spectator saw were lost with a store.
         if session.state == LobbyFeature.State() { return nil }
-        guard let sighting = view.sighting, sighting.sessionID == session.id else {
-            return "\(view.name) has no sighting of the session"
+        guard let observed = view.observed, observed.sessionID == session.id else {
+            return "\(view.name) observes nothing of the session"
         }
-        return sighting.state == session.state
-            ? nil : "\(view.name) sees \(sighting.state.numbers), and members show \(session.state.numbers)"
+        return observed.state == session.state
+            ? nil : "\(view.name) sees \(observed.state.numbers), and members show \(session.state.numbers)"
     }
 }

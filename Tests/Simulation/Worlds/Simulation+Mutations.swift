@@ -29,7 +29,7 @@ extension Simulation {
     public static func setting(for mutation: String) -> SimulationSetting {
         switch mutation {
         case "unboundedNumbers", "strangersHeard", "anyStamp", "refusedShown", "ownUncounted": .liars
-        case "duplicateWhenShown", "baseRefused", "livesUntold", "carriedOnce": .original
+        case "duplicateWhenShown", "baseRefused", "incarnationsOmitted", "carriedOnce": .original
         case "foldsReference": .late
         case "additionOnHearsay", "deafProposes", "malformedMembership", "voidByHearsay": .hub
         case "sourcesKept": .incarnations
@@ -46,7 +46,7 @@ extension Simulation {
         switch mutation {
         case "refusedShown": 261_127_102_551_000_885
         case "deafProposes": 261_127_090_755_000_380
-        case "livesUntold": 261_127_123_744_001_964
+        case "incarnationsOmitted": 261_127_123_744_001_964
         case "lateRoundTrip": 2_611_262_300_000_390
         default: nil
         }

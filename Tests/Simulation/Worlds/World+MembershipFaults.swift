@@ -62,7 +62,7 @@ extension World {
             ghost.views.mayBranch = true
         }
         membership?.goingOn.insert(peer)
-        replicas[peer].engine.goOn(without: Set(others.map(name)))
+        replicas[peer].engine.removeMembers(Set(others.map(name)))
         try settle(peer)
     }
 

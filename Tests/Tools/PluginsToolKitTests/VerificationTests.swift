@@ -14,7 +14,7 @@ private struct PlainPlugin: Plugin {
 
 @Suite("Examining plugins")
 struct VerificationTests {
-    @Test("what cannot be examined is one line that says why")
+    @Test("a plugin that can't be examined is an error of one line that says why")
     func errors() throws {
         let bus = try PluginBus { PlainPlugin() }
         #expect {

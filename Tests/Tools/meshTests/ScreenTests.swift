@@ -31,7 +31,7 @@
 
         // MARK: What cannot begin
 
-        @Test("a socket whose folder is not there is one line that says what to do")
+        @Test("a socket in a missing folder is an error of one line that says what to do")
         func noFolder() async throws {
             let (output, status) = try await run(
                 #""$0" peer --name phone --home "$1/home" --link "unix:$1/nowhere/s" </dev/null"#)
@@ -42,7 +42,7 @@
             #expect(status == 1)
         }
 
-        @Test("a socket below a file is one line that says what to do")
+        @Test("a socket below a file is an error of one line that says what to do")
         func belowFile() async throws {
             let (output, status) = try await run(
                 #"touch "$1/file"; "$0" peer --name phone --home "$1/home" --link "unix:$1/file/s" </dev/null"#)
@@ -53,7 +53,7 @@
             #expect(status == 1)
         }
 
-        @Test("a home that cannot be made is one line that says why, and what to do")
+        @Test("a home that can't be created is an error of one line that says why and what to do")
         func noHome() async throws {
             let (output, status) = try await run(
                 #"touch "$1/file"; "$0" peer --name phone --home "$1/file/home" --link "unix:$1/s" </dev/null"#)
@@ -80,7 +80,7 @@
             (".phone", "it starts with '.', so its folder would be hidden; start with a letter"),
         ]
 
-        @Test("a name that can't be used says why", arguments: unusable, ["peer", "pair"])
+        @Test("an invalid name's error says why", arguments: unusable, ["peer", "pair"])
         func names(name: (name: String, problem: String), command: String) async throws {
             let problem = #expect(throws: ValidationError.self) { try PeerName(name.name) }
             #expect(problem?.message == name.problem)
@@ -117,7 +117,7 @@
             ("peer --name phone --home \"$1\" --link wss://127.0.0.1:99999", "99999"),
             ("peer --name phone --home \"$1\" --link mqtts://127.0.0.1:99999", "99999"),
         ])
-        func `A secret in an argument is refused, and so is a port that no system has`(
+        func `A secret in an argument, and an impossible port, are rejected`(
             arguments: String, said: String
         ) async throws {
             let (output, status) = try await run("\"$0\" \(arguments) </dev/null")
@@ -127,7 +127,7 @@
         }
 
         #if WebSocket
-            @Test func `A gateway takes as many connections as the system allows, and refuses more`() async throws {
+            @Test func `A gateway accepts as many connections as the system allows, and rejects more`() async throws {
                 let (refused, status) = try await run(#"ulimit -n 500; "$0" gateway --connections 5000 </dev/null"#)
                 #expect(refused.contains("set connectionsMax to at most 436"))
                 #expect(status == 1)
@@ -190,7 +190,7 @@
             return DoctorReport(findings: findings).text().split(separator: "\n").last.map(String.init) ?? ""
         }
 
-        @Test("the doctor does not say that all is well when it has warned")
+        @Test("the doctor doesn't report success after a warning")
         func doctor() throws {
             #expect(try lastLine([("route", .fine)]) == "Peers can be found on this network.")
             #expect(
@@ -203,7 +203,7 @@
 
         // MARK: Completions
 
-        @Test("shells are given completions", arguments: ["bash", "zsh", "fish"])
+        @Test("the tool prints completions for shells", arguments: ["bash", "zsh", "fish"])
         func completions(shell: String) async throws {
             let (output, status) = try await run("\"$0\" --generate-completion-script \(shell)")
             #expect(status == 0)
