@@ -246,7 +246,7 @@ import Testing
         #expect(all.sorted() == Array(0..<1000))
     }
 
-    // MARK: What must not be lost
+    // MARK: Kept elements
 
     private func keeping(_ keptLimit: Int, bufferLimit: Int = 8) -> Topic<Int> {
         Topic(

@@ -56,7 +56,7 @@ struct EngineGroup {
 
     func members(of name: String) -> [String] { self[name].membership.open.map(\.source.peerID) }
 
-    // MARK: - What happens
+    // MARK: - Actions
 
     mutating func add(_ name: String, founds: Bool = true) {
         incarnations += 1

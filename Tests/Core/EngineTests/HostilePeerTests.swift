@@ -237,7 +237,7 @@ import Testing
         #expect(tablet.records.map { $0.eventID ?? next.metadata.eventID }.count == stuck.count + 1)
     }
 
-    // MARK: - Who has a say
+    // MARK: - Nonmembers
 
     /// A peer that is trusted on the network but isn't a member sends each kind of message to a member.
     @Test func `A nonmember changes nothing, learns nothing and takes up no space`() throws {
@@ -285,7 +285,7 @@ import Testing
         #expect(phone.takeDirectives().alarms.filter { if case .forked = $0 { true } else { false } }.isEmpty)
     }
 
-    // MARK: - Many lives
+    // MARK: - Many incarnations
 
     /// Launches a watch without a store 1,100 times. The phone admits each incarnation.
     @Test func `A peer without a store can return any number of times`() throws {

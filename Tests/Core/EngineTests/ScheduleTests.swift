@@ -24,7 +24,7 @@ import Testing
     }
 
     /// Anna, bert and cleo add finn, who taps before cleo does. Eric gets cleo's tap and all acknowledgements of it before he
-    /// hears of finn.
+    /// learns of finn.
     private func newcomerTapsFirst() throws -> EngineGroup {
         var group = EngineGroup(paired: ["anna", "bert", "cleo", "dora", "eric"])
         try group.run(rounds: 2)
@@ -67,7 +67,7 @@ import Testing
         #expect(group.views == [1])
     }
 
-    /// Anna and bert close cleo. Bert decides, and anna doesn't get his vote. Cleo comes back and wants to close bert.
+    /// Anna and bert close cleo. Bert decides, and anna doesn't get his vote. Cleo returns and wants to close bert.
     private func voteIsLost() throws -> EngineGroup {
         var group = EngineGroup(paired: ["anna", "bert", "cleo"])
         try group.run(rounds: 2)
@@ -207,7 +207,7 @@ import Testing
         // Under a new incarnation, a device renames the taps of its current launch. A new launch has none yet.
         try group.relaunch("bert")
         for tap in Self.bertsTaps { try group.tap("bert", tap) }
-        // Anna confirms the taps and folds most of them, so her copy lacks their ids. Bert doesn't hear of it.
+        // Anna confirms the taps and folds most of them, so her copy lacks their ids. Bert doesn't learn of it.
         group.cut("anna", "bert")
         try group.speak("anna")
         try #require(group["anna"].logCount < 32 && group["bert"].logCount == 40)

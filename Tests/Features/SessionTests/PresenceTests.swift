@@ -187,7 +187,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         #expect(here.values(of: .cursor)["phone"] == 3)
     }
 
-    // MARK: - What peers say
+    // MARK: - Messages from peers
 
     private func sample(_ value: Int, by peerID: String = "watch") -> Sample {
         var lane = EphemeralLane<[UInt8]>(source: SessionSource(peerID: peerID, incarnation: 1))

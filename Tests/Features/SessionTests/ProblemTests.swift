@@ -209,7 +209,7 @@ import Testing
         #expect(StartedSessions.contains(place(999)) && StartedSessions.contains(place(nil)), "its last")
     }
 
-    // MARK: - What lasts
+    // MARK: - Lasting problems
 
     @Test func `A store that fails is a problem until it works`() async throws {
         let store = FailingStore()

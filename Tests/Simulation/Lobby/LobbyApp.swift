@@ -77,7 +77,7 @@ final class LobbyApp: Sendable {
         call("start") { await $0.start() }
     }
 
-    // MARK: - What a user does
+    // MARK: - User actions
 
     @MainActor func open() {
         call("open") { [ledger] lobby in
@@ -140,7 +140,7 @@ final class LobbyApp: Sendable {
         lobby?.onChange = { _ in }
     }
 
-    // MARK: - What is looked at
+    // MARK: - Observations
 
     @MainActor func noteTaps() {
         guard !unsettled.withLock({ $0.isEmpty }), !hasCrashed.withLock({ $0 }) else { return }

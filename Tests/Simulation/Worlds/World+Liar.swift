@@ -183,7 +183,7 @@ extension World {
         }
     }
 
-    // MARK: - The end
+    // MARK: - Checks at the end
 
     func checkAfterLies() throws(Violation) {
         guard schedule.liar != nil else { return }

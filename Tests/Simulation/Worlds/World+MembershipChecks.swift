@@ -77,7 +77,7 @@ extension World {
         return line(of: one) == line(of: other) && replicas[one].engine.view == replicas[other].engine.view
     }
 
-    // MARK: - The end
+    // MARK: - Checks at the end
 
     var isGroupLost: Bool { membership?.isLost ?? false }
 

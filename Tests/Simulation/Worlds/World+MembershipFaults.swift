@@ -102,7 +102,7 @@ extension World {
         }
     }
 
-    // MARK: - When everything is mended
+    // MARK: - After healing
 
     func beginDecisions() {
         guard membership != nil else { return }

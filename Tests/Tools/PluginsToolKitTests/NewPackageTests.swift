@@ -70,7 +70,7 @@ struct NewPackageTests {
         #expect(message { _ = try PackageName("Radio", taken: ["Radio"]) }.hasSuffix("choose another"))
     }
 
-    // MARK: Where SessionMesh comes from
+    // MARK: The origin of SessionMesh
 
     @Test("the tool's checkout is found, and its absence is an error")
     func checkout() throws {

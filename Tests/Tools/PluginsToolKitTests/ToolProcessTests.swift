@@ -35,7 +35,7 @@
         func readerGone(arguments: [String]) async throws {
             // The only reader is gone before the tool starts.
             let pipe = #"mkfifo "$0/pipe"; true <"$0/pipe" & exec 3>"$0/pipe"; wait; "$@" >&3"#
-            // A shell or its parent may have told the system to ignore the signal.
+            // A shell or its parent may have set the signal to be ignored.
             for script in [pipe, "trap '' PIPE; \(pipe)"] {
                 let (output, status) = try await run(script, arguments)
                 #expect(output == "")

@@ -29,7 +29,7 @@
             return (output.replacing(folder.path, with: "FOLDER"), status)
         }
 
-        // MARK: What cannot begin
+        // MARK: Failing starts
 
         @Test("a socket in a missing folder is an error of one line that says what to do")
         func noFolder() async throws {
@@ -131,7 +131,7 @@
                 let (refused, status) = try await run(#"ulimit -n 500; "$0" gateway --connections 5000 </dev/null"#)
                 #expect(refused.contains("set connectionsMax to at most 436"))
                 #expect(status == 1)
-                // Its output ends with the address, and then it is told to stop.
+                // Its output ends with the address, and then it gets a signal to stop.
                 let (served, _) = try await run(
                     #"ulimit -n 500; mkfifo "$1/f"; "$0" gateway >"$1/f" & read line <"$1/f"; kill $!; wait $!; echo "$line""#
                 )

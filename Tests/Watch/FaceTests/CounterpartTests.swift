@@ -12,7 +12,7 @@ import Testing
 @MainActor
 @Suite("Detection of the counterpart")
 struct CounterpartTests {
-    // MARK: Who is a peer
+    // MARK: Peers
 
     @Test(arguments: [false, true])
     func `a counterpart with old frames isn't a peer of shared states`(isAsked: Bool) async throws {
@@ -61,7 +61,7 @@ struct CounterpartTests {
         #expect(bench.session.sendMessageDataCallCount == 2)
     }
 
-    // MARK: What it speaks
+    // MARK: Versions
 
     @Test func `two detections at once leave all observers with the later one`() async throws {
         let bench = Counterpart()
@@ -107,7 +107,7 @@ struct CounterpartTests {
         #expect(transport.dialect == .mesh)
     }
 
-    // MARK: What came early
+    // MARK: Early events
 
     @Test func `events from before the first observer are delivered before later ones`() async throws {
         let bench = Counterpart()

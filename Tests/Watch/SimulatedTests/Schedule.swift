@@ -162,7 +162,7 @@ final class Schedule: Sendable {
         }
     }
 
-    // MARK: - What must hold
+    // MARK: - Invariants
 
     func violations() -> [String] {
         let records = records.withLock { $0 }

@@ -198,7 +198,7 @@ extension FileExchange {
     }
 }
 
-// MARK: - The end
+// MARK: - Ending
 
 extension FileExchange {
     private func verify(_ key: String) {

@@ -116,7 +116,7 @@ extension LinkFixture {
     }
 }
 
-// MARK: - What the ends do
+// MARK: - Calls by the ends
 
 extension InMemoryLinks {
     fileprivate func open(_ index: Int, _ observer: any LinkObserver) {
