@@ -73,7 +73,7 @@ extension Budget {
             return StateMessage.Item(
                 name: name, entry: StateEntry(version: version(number, author: "liar#1"), bytes: value))
         }
-        var message = StateMessage(kind: .fields, life: 1, has: seen(StateLimits.authorsMax))
+        var message = StateMessage(kind: .fields, incarnation: 1, has: seen(StateLimits.authorsMax))
         message.items = items
         let before = register
         _ = register.merge(items, has: message.has, base: nil)

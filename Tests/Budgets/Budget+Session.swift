@@ -105,7 +105,7 @@ extension Budget {
             }
             let author = text(number % 4, bytes: 512)
             let name = text(number, bytes: SeriesLimits.nameBytesMax)
-            return (SeriesID(peerID: author, life: UInt64(number), name: name, columns: columns.digest), columns)
+            return (SeriesID(peerID: author, incarnation: UInt64(number), name: name, columns: columns.digest), columns)
         }
         func rows(_ count: Int, _ columns: [SeriesColumn]) -> [UInt8] {
             var table = SampleTable(columns: columns)

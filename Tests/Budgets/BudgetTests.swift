@@ -5,7 +5,7 @@ import Testing
 /// Fills the memory that a lying peer can make this side hold, and measures it: each row of the table in the security
 /// specification.
 @Suite(.serialized) struct BudgetTests {
-    @Test func `Each row of the table is filled here, or says that it isn't`() throws {
+    @Test func `Each row of the table is filled here or marked otherwise`() throws {
         let filled = Set(try BudgetTable().rows.filter { !$0.isUnfilled }.map(\.name))
         #expect(filled == Set(Budget.allCases.map(\.rawValue)))
     }

@@ -85,7 +85,7 @@
                 if let failure = pair.failure { throw CrashTestError("a peer \(failure); replay with --seed \(seed)") }
                 guard ContinuousClock.now < deadline else {
                     throw CrashTestError(
-                        "no member again ten minutes after its store was lost; replay with --seed \(seed)")
+                        "not a member again ten minutes after its store was lost; replay with --seed \(seed)")
                 }
                 Thread.sleep(forTimeInterval: 0.005)
             }
@@ -141,7 +141,7 @@
                 if ContinuousClock.now - since > .seconds(1) { return }
             }
             let standings = Side.allCases.map { side in "\(side): \(pair.standing(of: side)?.line ?? "silent")" }
-            report.failures.append("no rest after ten minutes; \(standings.joined(separator: ", "))")
+            report.failures.append("not settled after ten minutes; \(standings.joined(separator: ", "))")
         }
 
         // MARK: - Judgement

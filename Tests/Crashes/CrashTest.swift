@@ -6,7 +6,7 @@
     struct CrashTest: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "crash-test",
-            abstract: "Kills real peers at random instants and looks for what was lost or came twice.",
+            abstract: "Kills real peers at random instants and looks for lost and repeated data.",
             discussion: """
                 Two processes share a session over a pipe, each with a SQLite store, and tap as fast as they can. One of \
                 them, or both, are killed with SIGKILL; now and then a killed one loses its store. Both are started \
@@ -21,11 +21,13 @@
         static let configuration = CommandConfiguration(
             commandName: "kills", abstract: "Sessions: two peers share one over a pipe.")
 
-        @Option(help: "How many times a peer is killed.")
+        @Option(help: "Number of times that a peer is killed.")
         var kills = 200
 
         @Option(
-            help: "Draws who is killed, when, and who loses its store; instants are the machine's own all the same.")
+            help:
+                "Seed for which peer is killed when, and which store is lost. The exact instants still depend on the machine."
+        )
         var seed: UInt64?
 
         @OptionGroup var output: CrashTestOutput
@@ -49,10 +51,10 @@
                 accepted did not arrive, or one came twice or out of order.
                 """)
 
-        @Option(help: "How many times a peer is killed.")
+        @Option(help: "Number of times that a peer is killed.")
         var kills = 100
 
-        @Option(help: "Draws who is killed and when; instants are the machine's own all the same.")
+        @Option(help: "Seed for which peer is killed when. The exact instants still depend on the machine.")
         var seed: UInt64?
 
         @OptionGroup var output: CrashTestOutput
@@ -70,7 +72,9 @@
 
     /// The folder of a run, and the form of its report.
     struct CrashTestOutput: ParsableArguments {
-        @Option(help: ArgumentHelp("Keeps stores and ledgers there; by default they are removed.", valueName: "folder"))
+        @Option(
+            help: ArgumentHelp(
+                "Folder in which stores and ledgers are kept. By default they are removed.", valueName: "folder"))
         var keep: String?
 
         @Flag(help: "The counts as JSON.")

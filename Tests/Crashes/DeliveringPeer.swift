@@ -55,7 +55,7 @@
                 let id = envelope.metadata.eventID
                 let receipt = Receipt(tap: try envelope.decodePayload(as: Tap.self), eventID: id, launch: launch)
                 guard new.insert(id).inserted else {
-                    throw CrashTestError("was given \(receipt.tap) twice in one launch")
+                    throw CrashTestError("got \(receipt.tap) twice in one launch")
                 }
                 try (known.contains(id) ? again : file).write([receipt.line])
             }

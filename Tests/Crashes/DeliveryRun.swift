@@ -76,7 +76,7 @@
         private mutating func kill(_ side: Side) throws {
             guard let child = children[side] else { return }
             if let failure = child.failure { throw CrashTestError("\(side) \(failure); replay with --seed \(seed)") }
-            guard child.kill() else { throw CrashTestError("\(side) had ended by itself; replay with --seed \(seed)") }
+            guard child.kill() else { throw CrashTestError("\(side) exited by itself; replay with --seed \(seed)") }
             child.waitUntilExit()
             report.kills += 1
             report.killsBySide["\(side)", default: 0] += 1

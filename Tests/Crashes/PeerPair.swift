@@ -42,7 +42,7 @@
             let deadline = ContinuousClock.now + hangs
             while children.values.contains(where: { $0.isRunning }) {
                 guard ContinuousClock.now < deadline else {
-                    throw CrashTestError("a peer does not notice the other's end")
+                    throw CrashTestError("a peer doesn't notice the other's exit")
                 }
                 Thread.sleep(forTimeInterval: 0.001)
             }

@@ -25,8 +25,8 @@ protocol GatewayRun {
 }
 
 protocol GatewayStep {
-    static func gatewayHears(end: Int) -> Self
-    static func deviceHears(end: Int) -> Self
+    static func gatewayDisconnects(key: Int) -> Self
+    static func deviceDisconnects(key: Int) -> Self
 }
 
 /// A device's connection.
@@ -81,9 +81,9 @@ extension GatewayRun {
     mutating func cut(_ key: Int, deviceKnows: Bool = true) {
         guard pipes[key]?.isUp == true else { return }
         pipes[key]?.isUp = false
-        enter(.gatewayHears(end: key), within: random.happens(rate: 0.5) ? 10 : 50_000)
+        enter(.gatewayDisconnects(key: key), within: random.happens(rate: 0.5) ? 10 : 50_000)
         // Otherwise the device's socket looks open until a heartbeat fails.
-        if deviceKnows, !random.happens(rate: 0.2) { enter(.deviceHears(end: key), within: 100) }
+        if deviceKnows, !random.happens(rate: 0.2) { enter(.deviceDisconnects(key: key), within: 100) }
     }
 
     /// Sends a frame in order while the connection lives.

@@ -44,11 +44,11 @@ public struct SimulationSubject: Sendable {
                 let apps = OriginalApps<Feature>(schedule, options)
                 apps.run()
                 return apps.outcome
-            case .lives:
-                var lives = ManyLives<Feature>(schedule, options)
-                lives.run()
-                return lives.outcome
-            case .ordinary, .liars, .late, .company, .hub:
+            case .incarnations:
+                var incarnations = ManyIncarnations<Feature>(schedule, options)
+                incarnations.run()
+                return incarnations.outcome
+            case .ordinary, .liars, .late, .membership, .hub:
                 let world = World<Feature>(schedule, options)
                 world.run()
                 return world.outcome

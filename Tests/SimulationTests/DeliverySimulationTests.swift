@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(
-        "They do so over partitions, lies, crashes of the sender, restored stores and relaunches of the receiver",
+        "They still do so through partitions, false reports, sender crashes, restored stores and receiver relaunches",
         arguments: 0..<3 as Range<UInt64>)
     func faulty(seed: UInt64) {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
@@ -48,7 +48,7 @@ import Testing
         #expect(recorded.faults == plain.faults, "seed \(seed)")
     }
 
-    @Test func `One seed goes the same way every time`() {
+    @Test func `A seed always gives the same run`() {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         let simulation = DeliverySimulation(envelopes: 2_000, hasFaults: true)
         let (first, second) = (simulation.run(seed: 7), simulation.run(seed: 7))

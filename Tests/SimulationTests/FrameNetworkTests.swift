@@ -37,7 +37,7 @@ struct FrameNetworkTests {
         #expect(network.counts[.reordering] > 1_000)
     }
 
-    @Test("the jitter's mean is what was asked for", arguments: [30, 150, 600])
+    @Test("the jitter's mean is as configured", arguments: [30, 150, 600])
     func jitter(mean: Int) {
         var random = SplitMix64(seed: 3)
         let sum = (0..<100_000).reduce(0) { sum, _ in sum + random.exponential(mean: mean * 1_000) }
@@ -45,7 +45,7 @@ struct FrameNetworkTests {
         #expect((0.98...1.07).contains(Double(sum) / Double(100_000 * mean * 1_000)))
     }
 
-    @Test("overlapping partitions end one by one, and mending ends all but those of abandoned peers")
+    @Test("overlapping partitions end one by one, and healing ends all but those of abandoned peers")
     func partitions() {
         var network = network()
         network.cut(from: 0, to: 1, by: 1)

@@ -3,7 +3,7 @@ import Testing
 
 /// Complete apps, and a paired device that forges messages of every feature.
 @Suite struct LiarSimulationTests {
-    @Test func `Apps live on beside a liar, read their stores, and go on without it`() {
+    @Test func `Apps continue despite a liar, can read their stores, and continue without it`() {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         let report = LiarSimulation().run(0..<6)
         for failure in report.failures {

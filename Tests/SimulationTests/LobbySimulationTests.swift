@@ -4,7 +4,7 @@ import Testing
 /// Devices that open sessions at once, take over, invite and end, over a bad network.
 @Suite struct LobbySimulationTests {
     @Test(arguments: [2, 3, 5])
-    func `In the end all devices go with one session, which has every tap of its members once`(devices: Int) {
+    func `In the end all devices follow one session, which has every tap of its members once`(devices: Int) {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         let report = LobbySimulation(devices: devices).run(0..<20)
         for failure in report.failures {
@@ -19,13 +19,13 @@ import Testing
     @Test(
         .enabled(if: Simulation.canBreakRules),
         arguments: ["tieByArrival", "notPassedOn", "neverSuperseded", "leftRunning"])
-    func `A broken rule of the lobby is noticed`(name: String) {
+    func `A broken lobby rule is detected`(name: String) {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         let report = LobbySimulation(mutation: name).run(0..<60, stopsAtFailure: true)
         #expect(!report.failures.isEmpty, "\(name) is not noticed by seed 60")
     }
 
-    @Test func `One seed goes the same way every time, and of a failing one only what it needs is left`() throws {
+    @Test func `A seed always gives the same run, and a failing one is shrunk`() throws {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         let (first, second) = (LobbySimulation().run(seed: 7), LobbySimulation().run(seed: 7))
         #expect(first.simulatedSeconds == second.simulatedSeconds)

@@ -15,19 +15,19 @@ import Testing
     }
 
     @Test(arguments: 0..<5)
-    func `Without a loss of the store no client ever begins anew`(part: UInt64) {
+    func `Unless the store loses events, no client starts over`(part: UInt64) {
         let seeds = 1000 + part * 20..<1000 + (part + 1) * 20
         #expect(failure(ResumeSimulation(losesStore: false).run(seeds, stopsAtFailure: true)) == nil)
     }
 
-    @Test func `The same seed lives the same life`() {
+    @Test func `A seed always gives the same run`() {
         let (first, second) = (ResumeSimulation().run(7..<9), ResumeSimulation().run(7..<9))
         #expect(first.counts == second.counts)
         #expect(first.faults == second.faults)
     }
 
     @Test(.enabled(if: Simulation.canBreakRules), arguments: ResumeSimulation.mutationNames)
-    func `K1, K20, K22 and a store without a fence: what is broken is found out`(mutation: String) {
+    func `K1, K20, K22 and a store without a fence: broken rules are detected`(mutation: String) {
         let report = ResumeSimulation(mutation: mutation).run(0..<60, stopsAtFailure: true)
         #expect(!report.failures.isEmpty)
     }

@@ -17,20 +17,20 @@ struct SettingTests {
     @Test(
         "the first seeds hold",
         arguments: [
-            (SimulationSetting.liars, UInt64(30)), (.late, 16), (.lives, 1), (.hub, 16),
+            (SimulationSetting.liars, UInt64(30)), (.late, 16), (.incarnations, 1), (.hub, 16),
         ])
     func firstSeeds(setting: SimulationSetting, count: UInt64) {
         let report = simulation(setting).run(0..<count)
         #expect(report.failures.map { "--setting \(setting) --seed \($0.seed): \($0.reason)" } == [])
     }
 
-    @Test(arguments: [(SimulationSetting.company, UInt64(12)), (.liars, 30), (.hub, 12)])
+    @Test(arguments: [(SimulationSetting.membership, UInt64(12)), (.liars, 30), (.hub, 12)])
     func `Devices of one user need no invitation`(setting: SimulationSetting, count: UInt64) {
         let report = simulation(setting, isOwn: true).run(0..<count)
         #expect(report.failures.map { "--setting \(setting) --own --seed \($0.seed): \($0.reason)" } == [])
     }
 
-    @Test("liars of every kind speak, alone and in floods")
+    @Test("liars of every kind send messages, singly and in floods")
     func liars() {
         let schedules = (UInt64(0)..<60).map { Schedule(seed: $0, setting: .liars) }
         #expect(schedules.contains { $0.liar == .stranger })
@@ -40,7 +40,7 @@ struct SettingTests {
         #expect((report.faults["lie"] ?? 0) > 50 && (report.faults["flood"] ?? 0) > 0)
     }
 
-    @Test("a seed runs alike every time", arguments: SimulationSetting.allCases.filter { $0 != .lives })
+    @Test("a seed always gives the same run", arguments: SimulationSetting.allCases.filter { $0 != .incarnations })
     func deterministic(setting: SimulationSetting) {
         for seed in UInt64(0)..<4 {
             let (one, other) = (0..<2).map { _ in
@@ -52,7 +52,7 @@ struct SettingTests {
     }
 
     @Test(
-        "a broken rule is noticed in its setting", .enabled(if: Simulation.canBreakRules),
+        "a broken rule is detected in its setting", .enabled(if: Simulation.canBreakRules),
         arguments: [
             ("strangersHeard", UInt64(40)), ("foldsReference", 40), ("sourcesKept", 1), ("deadGapKept", 40),
             ("additionOnHearsay", 4),

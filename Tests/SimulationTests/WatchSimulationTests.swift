@@ -11,7 +11,8 @@ import Testing
         #expect(report.counts["delivered"] == 80)
     }
 
-    @Test func `So it does over suspensions, relaunches, lies, losses and switches between watches`() {
+    @Test
+    func `Everything still arrives through suspensions, relaunches, false reports, losses and switches of the watch`() {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         let report = WatchSimulation().run(0..<50)
         #expect(report.failures.map(\.seed) == [])
@@ -19,7 +20,7 @@ import Testing
         for kind in ["suspension", "kill", "relaunch", "lie", "switch"] { #expect(report.faults[kind] ?? 0 > 0) }
     }
 
-    @Test func `Sessions are equal ten seconds after the last tap, over backgrounds, suspensions and kills`() {
+    @Test func `Sessions are equal ten seconds after the last tap, despite background time, suspensions and kills`() {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         let report = SessionWatchSimulation().run(0..<40)
         for failure in report.failures { Issue.record("seed \(failure.seed): \(failure.reason)") }
@@ -37,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "A broken rule is noticed with power cuts", .enabled(if: Simulation.canBreakRules),
+        "A broken rule is detected with power cuts", .enabled(if: Simulation.canBreakRules),
         arguments: ["mergeKeepsReduced", "adoptLoses", "wallClockCounts"])
     func brokenRule(name: String) {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
@@ -79,7 +80,7 @@ import Testing
         #expect(!simulation.run(0..<10).failures.isEmpty)
     }
 
-    @Test func `One seed goes the same way every time`() {
+    @Test func `A seed always gives the same run`() {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         let (first, second) = (WatchSimulation().run(seed: 7), WatchSimulation().run(seed: 7))
         #expect(first.simulatedSeconds == second.simulatedSeconds)

@@ -7,14 +7,14 @@ import Testing
 struct WorldTests {
     private let simulation = Simulation(subjects: [SimulationSubject(ListFeature.self)])
 
-    @Test("the first seeds hold what the engine promises")
+    @Test("the first seeds hold the engine's promises")
     func firstSeeds() {
         let report = simulation.run(0..<20)
         #expect(report.failures.map { "seed \($0.seed): \($0.reason)" } == [])
         #expect((report.counts["operations"] ?? 0) >= 80 * 15 && (report.counts["confirmed"] ?? 0) > 0)
     }
 
-    @Test("a seed runs alike every time, traced or not")
+    @Test("a seed always gives the same run, traced or not")
     func deterministic() {
         let traced = Simulation(
             subjects: [SimulationSubject(ListFeature.self)], options: SimulationOptions(trace: { _ in }))
@@ -73,7 +73,7 @@ struct WorldTests {
     }
 
     @Test(
-        "a broken rule is noticed and shrinks", .enabled(if: Simulation.canBreakRules),
+        "a broken rule is detected and its schedule shrinks", .enabled(if: Simulation.canBreakRules),
         arguments: [("noReplay", 0), ("reissueNewIDs", 2)])
     func mutation(name: String, seed: UInt64) throws {
         let broken = Simulation(

@@ -16,8 +16,8 @@
                 rows: rows.map { row in plain.map { row[$0]?.text ?? "" } })
             guard !byName.isEmpty else { return main.text() }
 
-            let told = Set(rows.flatMap(\.fields).flatMap(\.value.names))
-            let names = columns.filter(told.contains) + told.subtracting(columns).sorted()
+            let present = Set(rows.flatMap(\.fields).flatMap(\.value.names))
+            let names = columns.filter(present.contains) + present.subtracting(columns).sorted()
             let labels = fields.filter { $0.value.isLabel }.map(\.name)
             let detail = Table(
                 columns: labels.map { TableColumn($0, isNumeric: false) } + names.map { .number($0) },

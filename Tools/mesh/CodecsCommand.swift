@@ -16,7 +16,7 @@
             commandName: "codecs", abstract: "Measures every codec on sample payloads against every payload limit.",
             discussion: "The same as `plugins-tool bench codecs`, with this tool's plugins.")
 
-        @Option(help: "This payload only, such as track.")
+        @Option(help: "Measure only this payload, such as track.")
         var payload: String?
 
         @Option(help: ArgumentHelp("Make the track from this recording.", valueName: "file"))

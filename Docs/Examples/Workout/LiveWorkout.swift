@@ -110,11 +110,11 @@ public final class LiveWorkout {
 
     /// Removes the members that can't be reached, so the other members' taps are confirmed without them. A removed member can
     /// rejoin.
-    /// - Throws: `LiveWorkoutError.nobodyIsAway`.
-    public func goOn() throws {
+    /// - Throws: `LiveWorkoutError.noMemberIsAway`.
+    public func removeAbsentMembers() throws {
         let reachable = Set(lobby.devices.filter(\.isReachable).map(\.peerID))
         let absent = session?.memberIDs.filter { $0 != transport.localPeer.id && !reachable.contains($0) } ?? []
-        guard !absent.isEmpty else { throw LiveWorkoutError.nobodyIsAway }
+        guard !absent.isEmpty else { throw LiveWorkoutError.noMemberIsAway }
         for peerID in absent { session?.removeMember(peerID) }
     }
 
@@ -137,7 +137,7 @@ public final class LiveWorkout {
 
     private func tell(_ change: SessionLobbyChange) {
         switch change {
-        case .devices, .sighted: continuation.yield(.status)
+        case .devices, .observed: continuation.yield(.status)
         case .superseded: continuation.yield(.superseded)
         case .opened, .joined:
             listen()
@@ -212,7 +212,7 @@ public enum LiveWorkoutError: Error, Hashable, Sendable, CustomStringConvertible
     /// This device joined after the workout had begun.
     case spectates
     /// Every member can be reached.
-    case nobodyIsAway
+    case noMemberIsAway
     /// The tap would change nothing now.
     case pointless(WorkoutTap, WorkoutPhase)
 
@@ -220,7 +220,7 @@ public enum LiveWorkoutError: Error, Hashable, Sendable, CustomStringConvertible
         switch self {
         case .notBegun: "there is no workout yet: start one"
         case .spectates: "this device has no place in the workout and only shows it; it can take part in the next one"
-        case .nobodyIsAway: "all devices of the workout are here"
+        case .noMemberIsAway: "all devices of the workout are here"
         case .pointless(.lap, .running): "no lap: the last one has only just ended"
         case .pointless(let tap, let phase): "\(tap.rawValue) changes nothing: the workout is \(phase.rawValue)"
         }

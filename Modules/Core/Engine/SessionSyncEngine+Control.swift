@@ -204,7 +204,7 @@ extension SessionSyncEngine {
         let known = sources.slots(of: held.entries)
         if stamp > sources[slot].lastControlStamp {
             sources[slot].lastControlStamp = stamp
-            checkGoesForward(held, known, slot)
+            checkNoRegression(held, known, slot)
         }
         for (entry, known) in zip(held.entries, known) {
             guard let known else { continue }
@@ -213,7 +213,7 @@ extension SessionSyncEngine {
     }
 
     /// Raises a fork if a member acknowledges less than before. Held events stay held, so its store is an older copy.
-    private mutating func checkGoesForward(_ held: SequenceVector, _ known: [Int?], _ slot: Int) {
+    private mutating func checkNoRegression(_ held: SequenceVector, _ known: [Int?], _ slot: Int) {
         var now = [UInt64](repeating: 0, count: sources.records.count)
         for (entry, known) in zip(held.entries, known) {
             if let known { now[known] = max(now[known], entry.sequence) }

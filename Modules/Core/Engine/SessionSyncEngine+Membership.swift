@@ -175,9 +175,9 @@ extension SessionSyncEngine {
     /// closes no member: a majority must be in reach, and all members that stay must agree.
     public mutating func suspect(_ peerIDs: Set<String>) { membershipIntent.suspected = peerIDs }
 
-    /// Stops waiting for those peers by the user's decision, even without a majority. If they also continue without
-    /// this one, then when both sides meet, one keeps its order and the other's events are issued again after it.
-    public mutating func goOn(without peerIDs: Set<String>) {
+    /// Removes those peers by the user's decision, even without a majority. If they also remove this one, then when both
+    /// sides meet, one keeps its order and the other's events are issued again after it.
+    public mutating func removeMembers(_ peerIDs: Set<String>) {
         let removed = openSlots.dropFirst().filter { peerIDs.contains(sources[$0].source.peerID) }
         guard groupName != nil, sources[0].isOpen, !removed.isEmpty else { return }
         isReferenceOnly = false

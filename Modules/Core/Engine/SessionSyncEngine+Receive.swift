@@ -171,8 +171,8 @@ extension SessionSyncEngine {
             raiseFork(entry.slot, entry.sequence)
             return nil
         }
-        let comesLate = place < log.entries.count || !gathered.isEmpty || log.isBehind
-        if isGathering, comesLate {
+        let isLate = place < log.entries.count || !gathered.isEmpty || log.isBehind
+        if isGathering, isLate {
             gathered.append(entry)
             outcome = entry.isOpaque ? .unread : .applied
         } else {

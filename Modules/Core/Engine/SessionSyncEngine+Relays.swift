@@ -93,7 +93,7 @@ extension SessionSyncEngine {
             return
         }
         for entry in record.membership.first where entry.sequence > sources.first(of: entry.source) {
-            guard let known = sources.slot(of: entry.source), known != 0, sources[known].isOpen, !maySpeak(known),
+            guard let known = sources.slot(of: entry.source), known != 0, sources[known].isOpen, !isAwaited(known),
                 entry.sequence <= SequenceBounds.hearsay
             else { continue }
             pending.changesMembership = true
@@ -106,7 +106,7 @@ extension SessionSyncEngine {
 
     /// True if an author is expected to state its first sequence itself. One that hasn't been heard since this engine's
     /// launch is awaited for `unheardSteps`: another member's report would void its events for good.
-    private func maySpeak(_ slot: Int) -> Bool {
+    private func isAwaited(_ slot: Int) -> Bool {
         guard sources[slot].lastHeard == nil else { return isInReach(slot) }
         return (membershipIntent.missingEvents[sources[slot].source]?.steps ?? 0) < Self.unheardSteps
     }

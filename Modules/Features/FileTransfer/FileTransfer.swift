@@ -99,7 +99,7 @@ public final class FileTransfer: Identifiable {
         }
     }
 
-    // MARK: What becomes of it
+    // MARK: Progress and outcome
 
     func progressed(to fraction: Double) {
         guard isTransferring, fraction > fractionCompleted else { return }

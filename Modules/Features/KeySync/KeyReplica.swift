@@ -141,7 +141,7 @@ struct KeyReplica: Hashable, Sendable {
         return .pending
     }
 
-    // MARK: - What it holds
+    // MARK: - Contents
 
     static func size(_ key: String, _ entry: StateEntry) -> Int { key.utf8.count + (entry.bytes?.count ?? 0) + 32 }
 

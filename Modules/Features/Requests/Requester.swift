@@ -131,7 +131,7 @@ extension Requester {
     }
 }
 
-// MARK: - What happens
+// MARK: - Events
 
 extension Requester {
     /// Sends a request and waits for its answer.

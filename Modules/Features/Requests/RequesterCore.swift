@@ -232,7 +232,7 @@ extension RequesterCore {
     }
 }
 
-// MARK: - Who can be reached, and who waits for what
+// MARK: - Reachable peers and waiting requests
 
 extension RequesterCore {
     func isReachable(_ peerID: String?) -> Bool {

@@ -99,7 +99,7 @@ final class Responder: Sendable {
     }
 }
 
-// MARK: - What comes
+// MARK: - Received requests
 
 extension Responder {
     /// Takes, answers or refuses a request. Doesn't wait for its handler.
@@ -219,7 +219,7 @@ extension Responder {
     }
 }
 
-// MARK: - Whose turn it is
+// MARK: - Order of handlers
 
 extension Responder {
     private func runLive(_ job: Job) {

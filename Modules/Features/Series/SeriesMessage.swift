@@ -5,20 +5,28 @@ package struct SeriesID: Hashable, Sendable, Codable, Comparable {
     package var peerID: String
     /// The recorder's incarnation: a random number of one launch. A launch never continues an earlier one's series, so two
     /// samples can't have the same number after a crash, or after a store was restored from a backup.
-    package var life: UInt64
+    package var incarnation: UInt64
     package var name: String
     /// The `digest` of the columns.
     package var columns: UInt64
 
-    package init(peerID: String, life: UInt64, name: String, columns: UInt64) {
+    private enum CodingKeys: String, CodingKey {
+        case peerID
+        case incarnation = "life"
+        case name, columns
+    }
+
+    package init(peerID: String, incarnation: UInt64, name: String, columns: UInt64) {
         self.peerID = peerID
-        self.life = life
+        self.incarnation = incarnation
         self.name = name
         self.columns = columns
     }
 
     package static func < (left: Self, right: Self) -> Bool {
-        (left.name, left.peerID, left.life, left.columns) < (right.name, right.peerID, right.life, right.columns)
+        (left.name, left.peerID, left.incarnation, left.columns) < (
+            right.name, right.peerID, right.incarnation, right.columns
+        )
     }
 }
 
@@ -134,7 +142,7 @@ extension SeriesID {
         var digest = NameDigest()
         digest.add(peerID)
         digest.add(name)
-        digest.add(life)
+        digest.add(incarnation)
         digest.add(columns)
         return digest.value
     }

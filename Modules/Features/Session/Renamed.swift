@@ -55,8 +55,39 @@ extension SessionDeparture {
     public var view: UInt64 { viewNumber }
 }
 
+extension SessionDeparture.Reason {
+    /// The former name of ``removed(by:)``.
+    @available(*, deprecated, renamed: "removed(by:)")
+    public static func goneOn(by peerID: String) -> Self { .removed(by: peerID) }
+    /// The former name of ``unknown``.
+    @available(*, deprecated, renamed: "unknown")
+    public static var untold: Self { .unknown }
+}
+
 extension SessionLobby {
     /// The former name of ``observed``.
     @available(*, deprecated, renamed: "observed")
-    public var sighting: SessionSighting<State>? { observed }
+    public var sighting: ObservedSession<State>? { observed }
+}
+
+/// The former name of ``ObservedSession``.
+@available(*, deprecated, renamed: "ObservedSession")
+public typealias SessionSighting = ObservedSession
+
+extension SessionLobbyChange {
+    /// The former name of ``observed``.
+    @available(*, deprecated, renamed: "observed")
+    public static var sighted: Self { .observed }
+}
+
+extension SessionLobbyError {
+    /// The former name of ``notMember``.
+    @available(*, deprecated, renamed: "notMember")
+    public static var takesNoPart: Self { .notMember }
+}
+
+extension SessionIntentError {
+    /// The former name of ``noServingDevice``.
+    @available(*, deprecated, renamed: "noServingDevice")
+    public static var nobodyServes: Self { .noServingDevice }
 }

@@ -13,11 +13,11 @@ public struct SessionDeparture: Hashable, Sendable {
         /// The member continues under another source: it lost its store, or the store went back to an earlier moment.
         case replaced
         /// A user called `removeMember(_:)` on that device, which may be this one.
-        case goneOn(by: String)
+        case removed(by: String)
         /// The others removed this device. It takes another source and joins again.
         case fenced
         /// The others agreed on the removal while this device didn't hear them, so it doesn't know the reason.
-        case untold
+        case unknown
     }
 
     /// The source that left. A peer that returns is a member under another source.

@@ -14,7 +14,7 @@ struct StateMessage: Sendable {
 
     var kind: StateRegister.Kind
     /// The sender's incarnation. While it is unchanged, the sender has forgotten nothing.
-    var life: UInt32
+    var incarnation: UInt32
     /// The receiver's latest incarnation that the sender knows; 0 if none. Nil from versions that reject NaN and infinity.
     var heard: UInt32?
     /// The changes that the sender has seen. A receiver that has seen `base` has seen all of them once it has taken the items.
@@ -60,7 +60,7 @@ struct StateMessage: Sendable {
 extension StateMessage: Codable {
     private struct Form: Codable {
         var kind: StateRegister.Kind
-        var life: UInt32
+        var incarnation: UInt32
         var heard: UInt32?
         var isReport: Bool?
         var asks: Bool?
@@ -77,7 +77,7 @@ extension StateMessage: Codable {
 
         private enum CodingKeys: String, CodingKey {
             case kind = "k"
-            case life = "l"
+            case incarnation = "l"
             case heard = "e"
             case isReport = "r"
             case asks = "q"
@@ -123,7 +123,8 @@ extension StateMessage: Codable {
                 replaced: entry.replaced == .zero ? nil : entry.replaced.rawValue, bytes: entry.bytes)
         }
         try Form(
-            kind: kind, life: life, heard: heard, isReport: isReport ? true : nil, asks: asks ? true : nil,
+            kind: kind, incarnation: incarnation, heard: heard, isReport: isReport ? true : nil,
+            asks: asks ? true : nil,
             authors: authors,
             has: authors.map { has.stamps[$0]?.rawValue ?? 0 },
             stored: stored.map { stored in authors.map { stored.stamps[$0]?.rawValue ?? 0 } },
@@ -158,7 +159,7 @@ extension StateMessage: Codable {
             return vector
         }
         kind = form.kind
-        life = form.life
+        incarnation = form.incarnation
         heard = form.heard
         isReport = form.isReport ?? false
         asks = form.asks ?? false

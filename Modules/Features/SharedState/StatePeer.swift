@@ -6,7 +6,7 @@ struct StatePeer: Sendable {
     /// The changes that the peer says it has seen.
     var known = StateVector()
     /// The incarnation in which the peer has reported `known`.
-    var life: UInt32?
+    var incarnation: UInt32?
     /// The version of the whole value that the peer has.
     var holds: StateVersion?
     /// True if the peer's version of the library rejects NaN and infinity; nil until the peer has sent a message.
@@ -65,5 +65,9 @@ struct StatePeer: Sendable {
 }
 
 extension StatePeer: Codable {
-    private enum CodingKeys: String, CodingKey { case known, life, holds, isEarlier, turn }
+    private enum CodingKeys: String, CodingKey {
+        case known
+        case incarnation = "life"
+        case holds, isEarlier, turn
+    }
 }

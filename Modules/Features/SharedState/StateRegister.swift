@@ -296,14 +296,14 @@ struct StateRegister: Hashable, Sendable, Codable {
     ) {
         let mine = slots[name] ?? []
         let stay = mine.filter { mine in theirs.contains { $0.version == mine.version } || !has.covers(mine.version) }
-        let come = Dictionary(theirs.map { ($0.version, $0) }) { $1.wins(over: $0) ? $1 : $0 }.values
+        let arrived = Dictionary(theirs.map { ($0.version, $0) }) { $1.wins(over: $0) ? $1 : $0 }.values
             .filter { theirs in !vector.covers(theirs.version) }
-        let all = (stay + come).sorted { $0.version < $1.version }
+        let all = (stay + arrived).sorted { $0.version < $1.version }
         guard let newest = all.last else { return }
         let kept = Self.newest(all)
         slots[name] = kept
         if kept.count < all.count { outcome.hasDropped = true }
-        if !come.isEmpty {
+        if !arrived.isEmpty {
             for entry in all.dropLast() where entry.bytes != newest.bytes {
                 outcome.conflicts.append((name, kept: newest, lost: entry))
             }

@@ -135,7 +135,7 @@ extension StateReplica {
     private func apply(_ message: StateMessage, from sender: String) throws(ConnectionError) {
         replaceAuthorIfStoreIsOld(message.has)
         let isAnswer = message.heard == incarnation
-        let told = message.lost.compactMap(register.conflict)
+        let reportedConflicts = message.lost.compactMap(register.conflict)
         var merged = register
         var outcome = StateRegister.Outcome()
         if !message.isReport {
@@ -151,7 +151,7 @@ extension StateReplica {
         confirmAuthor()
         if outcome.isIncomplete { scheduleExchange(with: sender) }
         if message.asks || !message.items.isEmpty || message.fallback != nil { peers[sender]?.owesReport = true }
-        note(outcome.conflicts + told)
+        note(outcome.conflicts + reportedConflicts)
         if outcome.isChanged { show() }
         register.forgetRemoved(knownTo: peers.values.map(\.known), keeping: coder.initialFields.keys)
         changed()
@@ -160,7 +160,7 @@ extension StateReplica {
     private func noteContents(of message: StateMessage, from sender: String, isDamaged: Bool) {
         var peer = peers[sender] ?? StatePeer()
         let seen = message.stored ?? message.has
-        let isSameIncarnation = peer.life == message.life && !isDamaged
+        let isSameIncarnation = peer.incarnation == message.incarnation && !isDamaged
         if isSameIncarnation {
             peer.known.join(seen)
         } else {
@@ -169,7 +169,7 @@ extension StateReplica {
         }
         peer.known.keep(authorsOf: register.vector)
         peer.forgetLost(knownTo: message.base)
-        peer.life = message.life
+        peer.incarnation = message.incarnation
         peer.holds = message.holds
         peer.hasResponded = true
         if peer.isEarlier == true, message.heard != nil { errors.withheld = nil }

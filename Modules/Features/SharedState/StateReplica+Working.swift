@@ -178,7 +178,7 @@ extension StateReplica {
         let isAll = items.count == register.slots.values.reduce(0) { $0 + $1.count }
         let isBehind = isStoreUsable && changeCount != storedCount
         return StateMessage(
-            kind: register.kind, life: incarnation, heard: record.life ?? 0, has: register.vector,
+            kind: register.kind, incarnation: incarnation, heard: record.incarnation ?? 0, has: register.vector,
             stored: isBehind ? stored : nil,
             base: isAll ? nil : record.known, items: items, forgotten: register.forgotten,
             holds: register.needsFallback ? register.fallback?.version : nil,

@@ -198,9 +198,9 @@ extension DeliveryCore {
         var entry = OutgoingChannel.Entry(
             message: item.message, byteCount: item.byteCount, priority: item.options.priority,
             isPromised: item.isPromised)
-        if let life = item.options.timeToLive?.nanoseconds {
-            entry.deadline = now.elapsed &+ max(life, 1_000_000)
-            entry.expiresAt = now.wall + max(life, 1_000_000) / 1_000_000
+        if let timeToLive = item.options.timeToLive?.nanoseconds {
+            entry.deadline = now.elapsed &+ max(timeToLive, 1_000_000)
+            entry.expiresAt = now.wall + max(timeToLive, 1_000_000) / 1_000_000
             peers[index].earliestDeadline = min(peers[index].earliestDeadline, entry.deadline)
             wake(by: entry.deadline)
         }

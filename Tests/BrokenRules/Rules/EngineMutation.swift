@@ -66,7 +66,7 @@ public enum EngineMutation: String, Mutation {
     /// Counts a state with newer events as included in its earlier snapshot.
     case carriedOnce
     /// Omits the incarnations that a snapshot counts.
-    case livesUntold
+    case incarnationsOmitted
     /// Reports an event that ends a peer's shown state as a duplicate.
     case duplicateWhenShown
     /// Drops a shown state although its events aren't held.

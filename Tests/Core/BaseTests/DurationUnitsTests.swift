@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct DurationUnitsTests {
     @Test(arguments: [0, 1, 999_999_999, 1_000_000_000, 86_400_000_000_001] as [UInt64])
-    func `Nanoseconds come back as they were`(count: UInt64) {
+    func `Nanoseconds are converted there and back without loss`(count: UInt64) {
         #expect(Duration(nanoseconds: count).nanoseconds == count)
         #expect(Duration(nanoseconds: count) == .nanoseconds(Int64(count)))
     }
@@ -18,7 +18,7 @@ import Testing
         #expect(Duration.seconds(Int64.min).milliseconds == .min)
     }
 
-    @Test func `Milliseconds are rounded towards zero, and seconds are not rounded`() {
+    @Test func `Milliseconds are rounded toward zero; seconds aren't rounded`() {
         #expect(Duration.microseconds(1999).milliseconds == 1)
         #expect(Duration.microseconds(-1999).milliseconds == -1)
         #expect(Duration.milliseconds(1500).seconds == 1.5)

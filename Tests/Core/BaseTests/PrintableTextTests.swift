@@ -5,12 +5,12 @@ import Testing
 
 @Suite struct PrintableTextTests {
     @Test func `Scalars that move the cursor, end a line or change the writing direction are escaped`() {
-        let harmful: [ClosedRange<UInt32>] = [
+        let unprintable: [ClosedRange<UInt32>] = [
             0...0x1F, 0x7F...0x9F,  // C0, delete and C1: a terminal may read an escape sequence in them
             0xAD...0xAD, 0x61C...0x61C, 0x200B...0x200B, 0x200E...0x200F, 0x2028...0x202E, 0x2060...0x206F,
             0xFEFF...0xFEFF, 0xFFF9...0xFFFB, 0xE0001...0xE0001, 0xE0020...0xE007F, 0xE000...0xE0FF,
         ]
-        for value in harmful.joined() {
+        for value in unprintable.joined() {
             guard let scalar = Unicode.Scalar(value) else { continue }
             let text = "a\(Character(scalar))b".printable()
             #expect(text == "a\\u{\(String(value, radix: 16, uppercase: true))}b")

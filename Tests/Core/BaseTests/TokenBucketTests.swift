@@ -7,7 +7,7 @@ import Testing
         times.map { bucket.take($0) }
     }
 
-    @Test func `gives so many at once and so many in each second`() {
+    @Test func `gives a burst at once, then a fixed number per second`() {
         var bucket = TokenBucket(perSecond: 2, atOnce: 3)
         let first = taken(from: &bucket, at: [.zero, .zero, .zero, .zero, .milliseconds(499)])
         #expect(first == [true, true, true, false, false])
@@ -15,7 +15,7 @@ import Testing
         #expect(second == [true, false, true])
     }
 
-    @Test func `holds no more after a long pause`() {
+    @Test func `holds no more than the burst after a long pause`() {
         var bucket = TokenBucket(perSecond: 2, atOnce: 3)
         let taken = taken(from: &bucket, at: Array(repeating: .seconds(3600), count: 5))
         #expect(taken == [true, true, true, false, false])
@@ -29,7 +29,7 @@ import Testing
         #expect(available == 2)
     }
 
-    @Test func `gives nothing for a time that has passed before`() {
+    @Test func `gives nothing when time goes back`() {
         var bucket = TokenBucket(perSecond: 1, atOnce: 1)
         let taken = taken(from: &bucket, at: [.seconds(10), .seconds(5), .milliseconds(10_999), .seconds(11)])
         #expect(taken == [true, false, false, true])
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [0, -1, .min])
-    func `never gives any where none are granted`(count: Int) {
+    func `never gives a token if its rate is zero`(count: Int) {
         var bucket = TokenBucket(perSecond: Double(count), atOnce: count)
         let taken = taken(from: &bucket, at: [.zero, .seconds(1 << 40)])
         #expect(taken == [false, false])

@@ -27,7 +27,7 @@ import Testing
         #expect(await drain(second) == [2])
     }
 
-    @Test("A full buffer drops by its policy and counts", arguments: 1...5, 0...8)
+    @Test("A full buffer drops elements by its policy and counts them", arguments: 1...5, 0...8)
     func bounded(limit: Int, published: Int) async {
         let oldest = Topic<Int>(bufferLimit: limit, overflow: .dropOldest)
         let newest = Topic<Int>(bufferLimit: limit, overflow: .dropNewest)
@@ -46,7 +46,7 @@ import Testing
         #expect(newest.droppedCount == dropped)
     }
 
-    @Test func `A slow subscriber takes nothing from a fast one`() async {
+    @Test func `A slow subscriber doesn't affect a fast one`() async {
         let topic = Topic<Int>(bufferLimit: 1, overflow: .dropNewest)
         let slow = topic.subscribe()
         let fast = topic.subscribe()
@@ -138,7 +138,7 @@ import Testing
         #expect(total.withLock { $0 } == 40_000)
     }
 
-    @Test func `Cancelling a subscriber while elements are handed over stops neither`() async {
+    @Test func `Cancelling a subscriber during a delivery blocks neither`() async {
         let topic = Topic<Int>(bufferLimit: 4)
         let isDone = Locked(false)
         let publisher = Thread {
@@ -246,14 +246,14 @@ import Testing
         #expect(all.sorted() == Array(0..<1000))
     }
 
-    // MARK: What must not be lost
+    // MARK: Kept elements
 
     private func keeping(_ keptLimit: Int, bufferLimit: Int = 8) -> Topic<Int> {
         Topic(
             bufferLimit: bufferLimit, overflow: .dropNewest, replaysLatest: false, keptLimit: keptLimit, onDrop: nil)
     }
 
-    @Test func `Without a subscriber kept elements wait for the first one, others do not`() async {
+    @Test func `Without a subscriber, kept elements wait for the first one; others are dropped`() async {
         let topic = keeping(4)
         topic.enqueue(contentsOf: [1, 2], isKept: true).complete()
         topic.publish(contentsOf: [3])

@@ -2,7 +2,7 @@ import MeshBus
 import Testing
 
 @Suite struct PluginBusTests {
-    @Test func `Contributions come in dependency order with their plugin`() throws {
+    @Test func `Contributions are listed in dependency order, each with its plugin`() throws {
         let bus = try PluginBus {
             Probe(id: "late", requires: ["early"])
             Probe(id: "early")

@@ -21,7 +21,7 @@ import Testing
         return pair
     }
 
-    @Test func `A group of which both members have begun anew is not waited for`() throws {
+    @Test func `A newcomer doesn't wait for a group whose two members both restarted`() throws {
         var pair = try pair(hearing: [])
         for _ in 0..<3 { try pair.exchange() }
         #expect(pair.phone.isSealed && pair.watch.isSealed)

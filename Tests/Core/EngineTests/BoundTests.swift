@@ -17,7 +17,7 @@ import Testing
             conflictPolicy: NoRepeatPolicy(), incarnation: peer == "phone" ? 1 : 2, options: options)
     }
 
-    @Test func `a full log refuses before a sequence is taken`() throws {
+    @Test func `a full log rejects an event before it uses a sequence`() throws {
         var phone = engine { $0.ownUnconfirmedMax = 10 }
         phone.tick(at: noon)
         for number in 0..<10 { _ = try phone.submitLocal("\(number)", at: noon) }
@@ -26,7 +26,7 @@ import Testing
         #expect(phone.state.count == 10)
     }
 
-    @Test func `bytes bound the log as well`() throws {
+    @Test func `the log is bounded in bytes, too`() throws {
         var phone = engine {
             $0.ownUnconfirmedBytesMax = 10_000
             $0.eventBytes = { $0.utf8.count }
@@ -36,7 +36,7 @@ import Testing
         #expect(throws: SessionSyncError.logFull(limit: 4096)) { try phone.submitLocal("z", at: noon) }
     }
 
-    @Test func `without a group the oldest half is folded and said so`() throws {
+    @Test func `without a group the oldest half is folded, with an alarm`() throws {
         var phone = engine { $0.ownUnconfirmedMax = 100 }
         for number in 0..<1000 { _ = try phone.submitLocal("\(number)", at: noon) }
         #expect(phone.state == (0..<1000).map(String.init))
@@ -45,7 +45,7 @@ import Testing
         #expect(alarms.contains { if case .foldedUnconfirmed = $0 { true } else { false } })
     }
 
-    @Test func `a gap buffer keeps what is nearest to the gap`() throws {
+    @Test func `a gap buffer keeps the events nearest to the gap`() throws {
         var phone = makeEngine("phone")
         var watch = engine("watch") { $0.gapMax = 4 }
         let events = try (0..<20).map { try phone.submitLocal("\($0)", at: noon) }
@@ -61,11 +61,11 @@ import Testing
     }
 
     /// Regression: each incarnation of a peer could buffer as many bytes as the limit for one.
-    @Test func `lives of a peer share the bytes of events that wait`() throws {
+    @Test func `a peer's incarnations share one byte budget for waiting events`() throws {
         var watch = engine("watch") { $0.eventBytes = { _ in 3 << 20 } }
-        for life in 1...10 as ClosedRange<UInt32> {
-            var phone = makeEngine("phone", incarnation: life)
-            let events = try (0..<4).map { try phone.submitLocal("\(life): \($0)", at: noon) }
+        for incarnation in 1...10 as ClosedRange<UInt32> {
+            var phone = makeEngine("phone", incarnation: incarnation)
+            let events = try (0..<4).map { try phone.submitLocal("\(incarnation): \($0)", at: noon) }
             for event in events.dropFirst() { _ = try watch.receive(event) }
             #expect(watch.gaps.values.reduce(0) { $0 + $1.byteCount } <= GapBuffer<String>.bytesMax)
             // The watch would request the dropped events again.
@@ -75,7 +75,7 @@ import Testing
         #expect(watch.gapCount == 0)
     }
 
-    @Test func `confirmation waits for a caller that does not take it`() throws {
+    @Test func `confirmation waits until the caller takes the confirmed events`() throws {
         var pair = EnginePair(phone: engine { $0.confirmedMax = 5 }, watch: engine("watch") { _ in })
         for _ in 0..<3 { try pair.exchange() }
         for number in 0..<20 { _ = try pair.watch.receive(pair.phone.submitLocal("\(number)", at: pair.now)) }
@@ -101,7 +101,7 @@ import Testing
         #expect(relaunched.image.head.sideEffectsDue.isEmpty)
     }
 
-    @Test func `a side effect that is due over a crash still says that its event was rejected`() throws {
+    @Test func `a pending side effect still reports after a crash that its event was rejected`() throws {
         var pair = EnginePair(phone: engine { $0.keepsSideEffects = true })
         for _ in 0..<3 { try pair.exchange() }
         let first = try pair.phone.submitLocal("both", at: pair.now)
@@ -116,7 +116,7 @@ import Testing
         #expect(relaunched.sideEffectsDue.map(\.outcome) == [.applied, .rejected])
     }
 
-    @Test func `an image restores everything, by way of JSON`() throws {
+    @Test func `an image restores everything after a round trip through JSON`() throws {
         var pair = try EnginePair.joined()
         for number in 0..<70 { _ = try pair.watch.receive(pair.phone.submitLocal("\(number)", at: pair.now)) }
         try pair.exchange()
@@ -138,7 +138,7 @@ import Testing
         #expect(pair.phone.ownUnconfirmedCount == 0)
     }
 
-    @Test func `a store that was restored from a backup is noticed and goes on as another incarnation`() throws {
+    @Test func `a store restored from a backup is detected and continues as another incarnation`() throws {
         var pair = try EnginePair.joined()
         let backup = pair.phone.image
         for number in 0..<3 { _ = try pair.watch.receive(pair.phone.submitLocal("\(number)", at: pair.now)) }
@@ -164,7 +164,7 @@ import Testing
         #expect(watch.takeDirectives().alarms == [.forked(SourceSequence(source: phone.source, sequence: 1))])
     }
 
-    @Test func `an event behind its author's promise is refused, as the sign of a restored store`() throws {
+    @Test func `an event below its author's promise is rejected as a sign of a restored store`() throws {
         var pair = try EnginePair.joined()
         var liar = pair.watch
         try pair.exchange()
@@ -177,7 +177,7 @@ import Testing
         #expect(pair.phone.takeDirectives().alarms == [.promiseBroken(place), .forked(place)])
     }
 
-    @Test func `a stamp that no clock shows is refused`() throws {
+    @Test func `a stamp beyond any clock is rejected`() throws {
         var watch = makeEngine("watch")
         var phone = makeEngine("phone")
         var event = try phone.submitLocal("far", at: noon)
@@ -221,7 +221,7 @@ import Testing
         #expect(pair.phone.state == ["shared", "mine"], "the event came by range")
     }
 
-    @Test func `a shown state gives way to the events as soon as they are held`() throws {
+    @Test func `a shown state is replaced by its events once they are held`() throws {
         var phone = makeEngine("phone")
         var watch = makeEngine("watch")
         let events = try ["one", "two"].map { try phone.submitLocal($0, at: noon) }
@@ -230,12 +230,13 @@ import Testing
         #expect(watch.isProvisional)
         #expect(watch.state == ["one", "two", "mine"])
         #expect(try watch.receive(events[0]) == .duplicate(["one", "two", "mine"]))
-        #expect(try watch.receive(events[1]) == .applied(["one", "two", "mine"]), "from here on their order decides")
+        #expect(
+            try watch.receive(events[1]) == .applied(["one", "two", "mine"]), "from here on the events' order decides")
         #expect(!watch.isProvisional)
         #expect(watch.state == ["one", "two", "mine"])
     }
 
-    @Test func `a reducer that is not deterministic gives itself away when asked to reduce twice`() throws {
+    @Test func `a nondeterministic reducer is detected by reducing twice`() throws {
         struct Dice: SessionSyncReducer {
             func reduce(state: inout [String], event: String, context: SessionEventContext) {
                 state.append(event == "dice" ? UUID().uuidString : event)

@@ -72,12 +72,12 @@ private struct TwoClocks {
             let estimate = try #require(clocks.trips.estimate(at: clocks.here), "seed \(seed)")
             #expect(abs(estimate.offsetSeconds - clocks.offset) <= estimate.errorSeconds, "seed \(seed)")
             #expect(estimate.errorSeconds <= 0.41, "seed \(seed)")
-            #expect(estimate.steadySince >= before, "seed \(seed): what it showed before is not trusted")
+            #expect(estimate.steadySince >= before, "seed \(seed): its earlier time is no longer trusted")
         }
     }
 
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `a step in the midst of a round trip leaves no error unstated after the next`(seed: UInt64) throws {
+    func `after a clock step during a round trip, the next round trip states the full error`(seed: UInt64) throws {
         var clocks = TwoClocks(seed: seed)
         for _ in 0..<9 { clocks.roundTrip() }
         let step = clocks.drawStep()
@@ -90,7 +90,7 @@ private struct TwoClocks {
     }
 
     /// Regression: a late control of an earlier incarnation hid every later round trip (seed 303 of `simulate sessions`).
-    @Test(arguments: [[0, 1], [1, 0]]) func `a peer has the clock of the life that was heard last`(order: [Int]) throws
+    @Test(arguments: [[0, 1], [1, 0]]) func `a peer's clock is that of its incarnation heard last`(order: [Int]) throws
     {
         var table = SourceTable(local: SessionSource(peerID: "watch"))
         let slots = try [3, 9].map { try table.slot(adding: SessionSource(peerID: "phone", incarnation: $0)) }
@@ -119,6 +119,8 @@ private struct TwoClocks {
         }
         #expect(isConclusive == [true, false, true])
         let estimate = try #require(trips.estimate(at: nil))
-        #expect(abs(estimate.offsetSeconds - 3_000) <= estimate.errorSeconds, "a clock that was set since is followed")
+        #expect(
+            abs(estimate.offsetSeconds - 3_000) <= estimate.errorSeconds,
+            "the estimate follows a clock that was set since")
     }
 }

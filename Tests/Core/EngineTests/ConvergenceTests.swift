@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `two devices of the reference's calls never seal, and agree`() throws {
+    @Test func `two devices that make only the reference's calls never seal, and agree`() throws {
         var phone = makeEngine("phone")
         var watch = makeEngine("watch")
         for number in 0..<50 {
@@ -60,10 +60,10 @@ import Testing
         #expect(phone.confirmedCount == 0)
     }
 
-    @Test func `two devices found a group, and what one confirms the other confirms`() throws {
+    @Test func `two devices found a group and confirm the same events`() throws {
         var pair = try EnginePair.joined()
         #expect(pair.phone.isSealed && pair.watch.isSealed)
-        #expect(pair.phone.group == pair.phone.source, "the lower peer id founds")
+        #expect(pair.phone.group == pair.phone.source, "the peer with the lower ID founds the group")
         #expect(pair.watch.group == pair.phone.source)
         for number in 0..<40 {
             let fromPhone = try pair.phone.submitLocal("p\(number)", at: pair.now)

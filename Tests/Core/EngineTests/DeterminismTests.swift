@@ -59,7 +59,7 @@ struct DeterminismTests {
             #expect(reader.takeDirectives().alarms.isEmpty)
         }
         #expect(Set(states).count == 1)
-        #expect(Set(states[0]).count == 12, "each event draws its own")
+        #expect(Set(states[0]).count == 12, "each event draws its own values")
     }
 
     @Test func `An id is of version 8, and what is drawn by an event never changes`() throws {
@@ -108,7 +108,7 @@ struct DeterminismTests {
     }
 
     /// The engine encodes a state of a megabyte only a few times in a thousand events.
-    @Test func `A large state is looked at seldom`() throws {
+    @Test func `A large state is checked rarely`() throws {
         let looks = Locked(0)
         struct Large: Codable, Sendable {
             var text: String

@@ -5,7 +5,7 @@ import Testing
 @testable import MeshEngine
 
 @Suite struct EndingTests {
-    @Test func `The end of a session is known to both, and what was accepted before it is lost to neither`() throws {
+    @Test func `Both devices learn of a session's end, and neither loses an event accepted before it`() throws {
         var pair = try EnginePair.joined()
         let last = try pair.phone.end(with: "finish", at: pair.now)
         let late = try pair.watch.submitLocal("late", at: pair.now)
@@ -21,7 +21,7 @@ import Testing
         #expect(throws: SessionSyncError.sessionEnded) { try pair.watch.end(with: "again", at: pair.now) }
     }
 
-    @Test func `A relaunch remembers the end, and whether all know of it`() throws {
+    @Test func `A relaunch remembers the end and whether every member knows of it`() throws {
         var pair = try EnginePair.joined()
         _ = try pair.phone.end(with: "finish", at: pair.now)
         pair.phone = try Self.relaunched(pair.phone)
@@ -31,13 +31,14 @@ import Testing
         #expect(try Self.relaunched(pair.phone).isOver && Self.relaunched(pair.watch).isOver)
     }
 
-    @Test func `There is always room for the last event, and the session goes on when the reducer refuses it`() throws {
+    @Test func `There is always space for the final event, and the session continues if the reducer rejects it`() throws
+    {
         var pair = EnginePair(phone: makeEngine("phone", incarnation: 1, ownUnconfirmedMax: 8))
         for _ in 0..<3 { try pair.exchange() }
         for tap in 0..<8 { _ = try pair.phone.submitLocal("tap \(tap)", at: pair.now) }
         #expect(throws: SessionSyncError.logFull(limit: 8)) { try pair.phone.submitLocal("more", at: pair.now) }
         #expect(throws: (any Error).self) { try pair.phone.end(with: "poison", at: pair.now) }
-        #expect(!pair.phone.hasEnded && pair.phone.ownUnconfirmedCount == 8, "the reducer has refused it")
+        #expect(!pair.phone.hasEnded && pair.phone.ownUnconfirmedCount == 8, "the reducer rejected it")
         _ = try pair.phone.end(with: "finish", at: pair.now)
         #expect(pair.phone.state.last == "finish" && pair.phone.hasEnded)
         for _ in 0..<3 { try pair.exchange() }

@@ -10,7 +10,7 @@ import Testing
 @Suite struct FaultTests {
     private func expect(_ ours: Bool, _ reference: Bool) {
         #expect(ours)
-        #expect(!reference, "the scenario does not show the fault")
+        #expect(!reference, "the scenario doesn't trigger the fault")
     }
 
     @Test func `M1 concurrent events have one order on every device`() {
@@ -36,7 +36,7 @@ import Testing
         expect(isWell(MeshDevice.self), isWell(ReferenceDevice.self))
     }
 
-    @Test func `M3 a snapshot does not undo a tap that is on its way`() {
+    @Test func `M3 a snapshot doesn't undo a tap in flight`() {
         func isWell<D: Device>(_: D.Type) -> Bool {
             var phone = D("phone")
             var watch = D("watch")
@@ -114,7 +114,7 @@ import Testing
         expect(isWell(MeshDevice.self), isWell(ReferenceDevice.self))
     }
 
-    @Test func `M9 telling duplicates apart takes no memory that grows`() throws {
+    @Test func `M9 detecting duplicates takes bounded memory`() throws {
         var pair = try EnginePair.joined()
         var reference = (ReferenceDevice("phone"), ReferenceDevice("watch"))
         for number in 0..<2000 {
@@ -129,7 +129,7 @@ import Testing
             #expect(engine.state.count == 2000)
             #expect(engine.logCount + engine.log.current.recentEventIDs.count < 100)
         }
-        #expect(reference.1.bookkeeping == 2000, "the scenario does not show the fault")
+        #expect(reference.1.bookkeeping == 2000, "the scenario doesn't trigger the fault")
     }
 
     @Test func `M10 two skewed clocks show the same elapsed time within the stated error`() throws {
@@ -143,10 +143,10 @@ import Testing
         let started = SessionTimerAnchor.start(at: pair.now + skew)
         let shown = SessionTimerAnchor.start(at: estimate.local(started.startedAt)).elapsed(at: pair.now + 10)
         #expect(abs(shown - 10) <= estimate.errorSeconds)
-        #expect(started.elapsed(at: pair.now + 10) == 0, "the scenario does not show the fault")
+        #expect(started.elapsed(at: pair.now + 10) == 0, "the scenario doesn't trigger the fault")
     }
 
-    @Test func `M12 what the system kept of a dead session does not rise again`() {
+    @Test func `M12 a state that the system kept doesn't revive an ended session`() {
         func isWell<D: Device>(_: D.Type) -> Bool {
             var phone = D("phone")
             var watch = D("watch")
@@ -161,7 +161,7 @@ import Testing
         expect(isWell(MeshDevice.self), isWell(ReferenceDevice.self))
     }
 
-    @Test func `M12 a tombstone refuses an ended session, and forgets the oldest first`() {
+    @Test func `M12 tombstones reject ended sessions and forget the oldest first`() {
         var tombstones = SessionTombstones()
         let first = UUID()
         tombstones.insert(first)
@@ -224,6 +224,6 @@ import Testing
             #expect(isWell(anchor.isPaused ? "paused" : "running", anchor))
         }
         #expect(anchor(derived) == anchor(other))
-        #expect(!isWell(stored.phase, stored.anchor), "the scenario does not show the fault")
+        #expect(!isWell(stored.phase, stored.anchor), "the scenario doesn't trigger the fault")
     }
 }

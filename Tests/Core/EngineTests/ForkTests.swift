@@ -25,7 +25,7 @@ import Testing
 
     @Test func `Nothing is confirmed while a member is known to have forked, not even after a relaunch`() throws {
         var pair = try Self.pairWithForkedPhone()
-        #expect(pair.watch.takeDirectives().persist?.changesMembership == true, "the mark has to be written")
+        #expect(pair.watch.takeDirectives().persist?.changesMembership == true, "the mark must be written")
         #expect(pair.watch.image.head.forked == [pair.phone.source])
         pair.watch = try Self.relaunched(pair.watch)
         #expect(pair.watch.image.head.forked == [pair.phone.source])
@@ -45,7 +45,7 @@ import Testing
     }
 
     /// After a power loss a machine may lack its last commits, and its clock may be behind stamps that it has seen.
-    @Test func `Lives that begin at one moment of a store never draw the same stamps`() throws {
+    @Test func `Incarnations that start from the same store never draw the same stamps`() throws {
         var pair = try EnginePair.joined()
         _ = try pair.phone.submitLocal("seen", at: pair.now)
         let stamps = try (UInt64(0)..<20).map { seed in
@@ -58,7 +58,7 @@ import Testing
         #expect(last.milliseconds - first.milliseconds <= 1)
     }
 
-    @Test func `A member that learns of its own fork and crashes before it acts on that learns it again`() throws {
+    @Test func `A member that crashes before it handles its own fork detects the fork again`() throws {
         var pair = try Self.pairWithForkedPhone()
         for message in pair.watch.takeDirectives().outgoing {
             try EnginePair.deliver(message, to: &pair.phone, at: pair.now)
@@ -87,7 +87,7 @@ import Testing
         alarms.contains { if case .forked(let at) = $0 { at.source == engine.source } else { false } }
     }
 
-    @Test func `A store that forgot its join and what it wrote then has forked`() throws {
+    @Test func `A store that forgot its join and the events written then has forked`() throws {
         var (pair, newcomer) = try Self.pairWithNewcomer()
         pair.watch = try Self.relaunched(newcomer)
         try pair.exchange()
@@ -97,7 +97,7 @@ import Testing
         #expect(pair.watch.state == ["joined"] && pair.phone.state == ["joined"])
     }
 
-    @Test func `A store older than a join that was replaced since has forked, however much it wrote`() throws {
+    @Test func `A store from before a replaced join has forked, however much it wrote since`() throws {
         var (pair, newcomer) = try Self.pairWithNewcomer()
         pair.watch = makeEngine("watch", incarnation: 8)
         for _ in 0..<5 { try pair.exchange() }
@@ -111,7 +111,7 @@ import Testing
         #expect(pair.phone.state.count == 10 && pair.watch.state == pair.phone.state)
     }
 
-    @Test func `A member whose stamps fall has forked`() throws {
+    @Test func `A member whose stamps decrease has forked`() throws {
         var pair = try EnginePair.joined()
         var older = try Self.relaunched(pair.phone)
         let lost = try [pair.phone.submitLocal("a", at: pair.now), pair.phone.submitLocal("b", at: pair.now)]

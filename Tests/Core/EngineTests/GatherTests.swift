@@ -18,7 +18,7 @@ private struct CountingReducer: SessionSyncReducer {
 private typealias CountingEngine = SessionSyncEngine<[Int], Int, CountingReducer, AcceptingConflictPolicy<[Int], Int>>
 
 struct GatherTests {
-    @Test func `Checkpoints of a large state are few, and late events find their places all the same`() throws {
+    @Test func `A large state has few checkpoints, and late events are still inserted at their places`() throws {
         var options = SessionEngineOptions<[String], String>()
         options.encodedStateBytes = { _ in 1 << 20 }
         func engine(_ options: SessionEngineOptions<[String], String>) -> ListEngine {
@@ -50,7 +50,7 @@ struct GatherTests {
     /// Events of three authors in any order, with some rejected, duplicated or missing. An engine that receives them in batches
     /// must end in the same state as one that receives them singly, and both report the same applied events.
     @Test(arguments: 0..<300 as Range<UInt64>)
-    func `Taken together they are what they are taken one by one`(seed: UInt64) throws {
+    func `Events received together have the same result as one by one`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         var envelopes: [SessionSyncEnvelope<String>] = []
         for author in ["b", "c", "d"] {
@@ -138,7 +138,7 @@ struct GatherTests {
         #expect(here.state.count == 2 * count)
     }
 
-    @Test func `A member that contradicts itself is found out among events that came together`() throws {
+    @Test func `A member that contradicts itself is detected in events received together`() throws {
         let members = ["a", "b"].map { SessionSource(peerID: $0, incarnation: 1) }
         func engine(_ peer: String) -> ListEngine {
             ListEngine(
@@ -161,10 +161,10 @@ struct GatherTests {
             _ = try $0.receive(second)
         }
         let alarms = here.takeDirectives().alarms
-        let isTold = alarms.contains {
+        let isReported = alarms.contains {
             if case .forked(let place) = $0 { place.source == members[1] } else { false }
         }
-        #expect(isTold, "\(alarms)")
+        #expect(isReported, "\(alarms)")
         #expect(here.held[members[1]] == 1)
     }
 }

@@ -110,7 +110,7 @@ import Testing
     }
 
     /// Regression: a device that a view listed twice lost every event that it sent from then on.
-    @Test func `A view that names a source twice, or two lives of a peer, is refused`() throws {
+    @Test func `A view that names a source or a peer twice is rejected`() throws {
         let changes: [(inout SessionMembership, SessionSource) -> Void] = [
             { $0.closed.append(SourceSequence(source: $1, sequence: 0)) },
             { $0.open.append(.init(source: $1)) },
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `Moments that are none are refused`() throws {
+    @Test func `Invalid dates are rejected`() throws {
         for seconds in [Double.nan, .infinity, -.infinity] {
             var phone = makeEngine("phone")
             var watch = makeEngine("watch")
@@ -155,7 +155,7 @@ import Testing
 
     /// A victim of extreme stamps must still write events that others accept.
     @Test(arguments: [1 << 62, 1 << 62 + 1, 1 << 63 - 2, 1 << 63 - 1, 1 << 63, .max] as [UInt64])
-    func `A clock at its end is survived by everybody`(raw: UInt64) throws {
+    func `All members survive a clock at its maximum`(raw: UInt64) throws {
         var (phone, tablet, watch) = try sealedThree()
         for number in 0..<50 {
             var poison = try watch.submitLocal("poison \(number)", at: noon)
@@ -178,27 +178,29 @@ import Testing
     }
 
     @Test(.breaksRules, .breaks(.anyStamp))
-    func `A clock that followed every stamp would end what its owner may say`() throws {
+    func `A clock that followed every stamp would run out of stamps`() throws {
         var (phone, tablet, watch) = try sealedThree()
         var poison = try watch.submitLocal("far ahead", at: noon)
         poison.metadata.stamp = HybridTimestamp(rawValue: 1 << 63 - 1)
         _ = try phone.receive(poison)
         let tap = try phone.submitLocal("tap", at: noon)
-        #expect(try tablet.receive(tap) == .ignored([]), "the repair is undone, and nothing notices")
+        #expect(try tablet.receive(tap) == .ignored([]), "the repair is undone without detection")
     }
 
     @Test func `A stamp far ahead of the wall clock raises one alarm per source`() throws {
         var (phone, _, watch) = try sealedThree()
         for day in 0..<5 { _ = try phone.receive(watch.submitLocal("ahead", at: noon + 200_000 + Double(day))) }
-        let told = phone.takeDirectives().alarms
-        #expect(told == [.clockFarAhead(watch.source, milliseconds: 200_000_000)])
+        let alarms = phone.takeDirectives().alarms
+        #expect(alarms == [.clockFarAhead(watch.source, milliseconds: 200_000_000)])
         let before = try phone.submitLocal("mine", at: noon)
-        #expect(before.metadata.stamp.milliseconds >= (noon + 200_000).wallMilliseconds, "it comes after what it saw")
+        #expect(
+            before.metadata.stamp.milliseconds >= (noon + 200_000).wallMilliseconds,
+            "its stamp exceeds all that it has seen")
     }
 
     /// Events are persisted without the head. A relaunch takes its clock from its own events, and observes the stamps of others
     /// under the same limits as on arrival.
-    @Test func `A relaunch goes on after the last own event, and not after one far ahead of another`() throws {
+    @Test func `A relaunch's clock continues after its last own event, not after a peer's stamp far ahead`() throws {
         var (phone, _, watch) = try sealedThree()
         let head = phone.image.head
         let tap = try phone.submitLocal("tap", at: noon + 5)
@@ -214,7 +216,7 @@ import Testing
         #expect(next.metadata.stamp > tap.metadata.stamp && next.metadata.stamp.isPlausible)
     }
 
-    @Test func `A store that a peer had poisoned heals, and what waited in it arrives`() throws {
+    @Test func `A store poisoned by a peer recovers, and its waiting events arrive`() throws {
         var (phone, tablet, _) = try sealedThree()
         let stuck = try ["one", "two"].map { try phone.submitLocal($0, at: noon) }
         var image = phone.image
@@ -235,7 +237,7 @@ import Testing
         #expect(tablet.records.map { $0.eventID ?? next.metadata.eventID }.count == stuck.count + 1)
     }
 
-    // MARK: - Who has a say
+    // MARK: - Nonmembers
 
     /// A peer that is trusted on the network but isn't a member sends each kind of message to a member.
     @Test func `A nonmember changes nothing, learns nothing and takes up no space`() throws {
@@ -243,8 +245,8 @@ import Testing
         _ = try pair.watch.receive(pair.phone.submitLocal("secret", at: pair.now))
         try pair.exchange()
         let before = (pair.phone.outline, pair.phone.state, pair.phone.membership)
-        for life in 1...100 as ClosedRange<UInt32> {
-            var stranger = makeEngine("stranger", incarnation: life)
+        for incarnation in 1...100 as ClosedRange<UInt32> {
+            var stranger = makeEngine("stranger", incarnation: incarnation)
             _ = try stranger.submitLocal("mine", at: pair.now)
             var (metadata, control) = honestControl(of: &stranger, at: pair.now)
             control.group = pair.phone.group
@@ -283,19 +285,19 @@ import Testing
         #expect(phone.takeDirectives().alarms.filter { if case .forked = $0 { true } else { false } }.isEmpty)
     }
 
-    // MARK: - Many lives
+    // MARK: - Many incarnations
 
     /// Launches a watch without a store 1,100 times. The phone admits each incarnation.
-    @Test func `A peer without a store comes back as often as it likes`() throws {
+    @Test func `A peer without a store can return any number of times`() throws {
         var pair = EnginePair()
         var controlBytes = 0
-        for life in 2...1101 as ClosedRange<UInt32> {
-            pair.watch = makeEngine("watch", incarnation: life)
+        for incarnation in 2...1101 as ClosedRange<UInt32> {
+            pair.watch = makeEngine("watch", incarnation: incarnation)
             for _ in 0..<3 { try pair.exchange() }
-            #expect(pair.watch.isSealed, "life \(life)")
-            _ = try pair.phone.receive(pair.watch.submitLocal("life \(life)", at: pair.now))
-            guard pair.phone.state.last == "life \(life)" else {
-                Issue.record("life \(life) was not taken")
+            #expect(pair.watch.isSealed, "life \(incarnation)")
+            _ = try pair.phone.receive(pair.watch.submitLocal("life \(incarnation)", at: pair.now))
+            guard pair.phone.state.last == "life \(incarnation)" else {
+                Issue.record("incarnation \(incarnation) wasn't accepted")
                 return
             }
             let (_, control) = honestControl(of: &pair.phone, at: pair.now)
@@ -309,10 +311,10 @@ import Testing
         #expect(pair.alarms.isEmpty)
     }
 
-    @Test func `A peer that draws a name for each message uses up its own share only`() throws {
+    @Test func `A peer with a new name for each message uses up only its own share`() throws {
         var phone = makeEngine("phone", incarnation: 1)
-        for life in 1...3000 as ClosedRange<UInt32> {
-            var liar = makeEngine("liar", incarnation: life)
+        for incarnation in 1...3000 as ClosedRange<UInt32> {
+            var liar = makeEngine("liar", incarnation: incarnation)
             let (metadata, control) = honestControl(of: &liar, at: noon)
             _ = try? phone.receiveControl(SessionSyncEnvelope(metadata: metadata, payload: control), at: noon)
             _ = phone.takeDirectives()
@@ -326,16 +328,16 @@ import Testing
     }
 
     /// A caller that uses only the reference's calls, with a peer that relaunches again and again.
-    @Test func `Forgotten lives leave the state and the order as they were`() throws {
+    @Test func `Forgetting incarnations doesn't change the state or the order`() throws {
         var phone = makeEngine("phone")
         var expected: [String] = []
-        for life in 1...300 as ClosedRange<UInt32> {
-            var watch = makeEngine("watch", incarnation: life)
-            _ = try phone.receive(watch.submitLocal("\(life)", at: noon + Double(life)))
-            expected.append("\(life)")
-            if life.isMultiple(of: 7) {
-                _ = try phone.submitLocal("p\(life)", at: noon + Double(life) + 0.5)
-                expected.append("p\(life)")
+        for incarnation in 1...300 as ClosedRange<UInt32> {
+            var watch = makeEngine("watch", incarnation: incarnation)
+            _ = try phone.receive(watch.submitLocal("\(incarnation)", at: noon + Double(incarnation)))
+            expected.append("\(incarnation)")
+            if incarnation.isMultiple(of: 7) {
+                _ = try phone.submitLocal("p\(incarnation)", at: noon + Double(incarnation) + 0.5)
+                expected.append("p\(incarnation)")
             }
         }
         #expect(phone.state == expected)
@@ -354,17 +356,17 @@ import Testing
         #expect(pair.phone.missing.isEmpty)
     }
 
-    @Test func `A group refuses at its bound and never folds what is unconfirmed`() throws {
+    @Test func `A group rejects events at its bound and never folds unconfirmed ones`() throws {
         var engine = try fullGroup(of: 64)
         #expect(throws: SessionSyncError.logFull(limit: 64)) { try engine.submitLocal("more", at: noon) }
         #expect(engine.logCount == 64)
     }
 
     @Test(.breaksRules, .breaks(.foldsReference))
-    func `A group that folded at its bound would be noticed`() throws {
+    func `A group that folded at its bound would be detected`() throws {
         var folding = try fullGroup(of: 64)
         _ = try folding.submitLocal("more", at: noon)
-        #expect(folding.logCount < 64, "the repair is undone, and nothing notices")
+        #expect(folding.logCount < 64, "the repair is undone without detection")
     }
 
     /// An engine in a group that has confirmed nothing, with as many own events as its bound allows.

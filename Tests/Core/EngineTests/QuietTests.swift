@@ -6,7 +6,7 @@ import Testing
 
 /// Rule 2 of Docs/Internals/Convergence.md: an idle promise costs no write.
 struct QuietTests {
-    @Test func `Two members with nothing to say write nothing, however long`() throws {
+    @Test func `Two idle members write nothing, however long`() throws {
         var pair = try EnginePair.joined()
         _ = try pair.watch.receive(try pair.phone.submitLocal("a", at: pair.now))
         for _ in 0..<6 { try pair.exchange() }
@@ -19,7 +19,7 @@ struct QuietTests {
         #expect(pair.phone.head.clockLease == lease)
     }
 
-    @Test func `After a silence an event is confirmed as ever, and a relaunch promises nothing twice`() throws {
+    @Test func `After a silence an event is confirmed as usual, and a relaunch repeats no promise`() throws {
         var pair = try EnginePair.joined()
         _ = try pair.watch.receive(try pair.phone.submitLocal("a", at: pair.now))
         for _ in 0..<6 { try pair.exchange() }
@@ -45,17 +45,17 @@ struct QuietTests {
         #expect(pair.confirmed["phone"]?.count == 3)
     }
 
-    @Test func `A member that announces silence is in reach for as long`() throws {
-        var company = EngineCompany(paired: ["a", "b", "c"])
-        for name in company.names { company[name].announce(silenceMilliseconds: 300_000) }
-        _ = try company.run(upTo: 2, suspects: false) { _ in false }
-        company["a"].announce(silenceMilliseconds: 300_000)
-        company.now += 299
-        company["a"].tick(at: company.now)
-        #expect((1...2).allSatisfy { company["a"].isInReach($0) })
-        company.now += 62
-        company["a"].tick(at: company.now)
-        #expect((1...2).allSatisfy { !company["a"].isInReach($0) })
+    @Test func `A member that announces silence stays in reach for that time`() throws {
+        var group = EngineGroup(paired: ["a", "b", "c"])
+        for name in group.names { group[name].announce(silenceMilliseconds: 300_000) }
+        _ = try group.run(upTo: 2, suspects: false) { _ in false }
+        group["a"].announce(silenceMilliseconds: 300_000)
+        group.now += 299
+        group["a"].tick(at: group.now)
+        #expect((1...2).allSatisfy { group["a"].isInReach($0) })
+        group.now += 62
+        group["a"].tick(at: group.now)
+        #expect((1...2).allSatisfy { !group["a"].isInReach($0) })
     }
 }
 

@@ -8,7 +8,7 @@ import Testing
     var phone = makeEngine("phone")
     var watch = makeEngine("watch")
 
-    @Test mutating func `an event applies at once here and, when received, there`() throws {
+    @Test mutating func `an event applies at once on its device, and on the peer when received`() throws {
         let envelope = try phone.submitLocal("start", at: noon)
         #expect(phone.state == ["start"])
         #expect(try watch.receive(envelope) == .applied(["start"]))
@@ -23,12 +23,12 @@ import Testing
         for _ in 0..<3 { #expect(try watch.receive(envelope) == .duplicate(["start"])) }
     }
 
-    @Test mutating func `an own event that comes back is a duplicate`() throws {
+    @Test mutating func `an own event received back is a duplicate`() throws {
         let envelope = try phone.submitLocal("start", at: noon)
         #expect(try phone.receive(envelope) == .duplicate(["start"]))
     }
 
-    @Test mutating func `own events from before a lost store apply, and the sequence goes on behind them`() throws {
+    @Test mutating func `own events from before a lost store apply, and the sequence continues after them`() throws {
         let first = try phone.submitLocal("one", at: noon)
         let second = try phone.submitLocal("two", at: noon)
         var relaunched = makeEngine("phone")
@@ -121,6 +121,6 @@ import Testing
         _ = try watch.receive(fromAhead)
         let reply = try watch.submitLocal("two", at: noon)
         #expect(reply.metadata.stamp > fromAhead.metadata.stamp)
-        #expect(reply.metadata.causalTimestamp == noon, "the caller's own time stays as it was given")
+        #expect(reply.metadata.causalTimestamp == noon, "the caller's own time is unchanged")
     }
 }

@@ -49,12 +49,12 @@ import Testing
         #expect(phone.state == earlier + tapped + ["last"])
         #expect(watch.state == phone.state)
         _ = try watch.applySnapshot(handMadeSnapshot(&phone))
-        #expect(watch.state == phone.state, "nor does the phone's state take anything away")
+        #expect(watch.state == phone.state, "and the phone's state removes nothing")
     }
 
     /// With incarnation 0 a caller can't tell launches apart. Even so, the peer's state isn't discarded.
     @Test(arguments: 2...5)
-    func `A relaunch without an incarnation shows what the peer has, and what it writes goes on behind it`(
+    func `A relaunch without an incarnation shows the peer's state and continues after it`(
         laps: Int
     ) throws {
         var phone = makeEngine("phone")
@@ -78,12 +78,12 @@ import Testing
     }
 
     /// The watch has written nothing, so the phone has no event to wait for.
-    @Test func `A shown state is not thrown away because nothing is missing`() throws {
+    @Test func `A shown state isn't dropped while no event is missing`() throws {
         #expect(try shownAfterRelaunch() == ["p0", "p1", "p2"])
     }
 
     @Test(.breaksRules, .breaks(.relaunchForgets))
-    func `A shown state that was thrown away would be noticed`() throws {
+    func `Dropping a shown state would be detected`() throws {
         #expect(try shownAfterRelaunch() != ["p0", "p1", "p2"])
     }
 
@@ -106,12 +106,12 @@ import Testing
         return try phone.submitLocal("p\(lap)", at: noon + Double(lap))
     }
 
-    @Test func `An event after which the screen shows something else is applied`() throws {
+    @Test func `An event that changes the screen is reported as applied`() throws {
         #expect(try isShown())
     }
 
     @Test(.breaksRules, .breaks(.duplicateWhenShown))
-    func `An event that was called a duplicate though the screen changed would be noticed`() throws {
+    func `Reporting an event that changed the screen as a duplicate would be detected`() throws {
         #expect(try !isShown())
     }
 
@@ -122,14 +122,14 @@ import Testing
         let events = try ["one", "two"].map { try phone.submitLocal($0, at: noon) }
         _ = try watch.submitLocal("mine", at: noon - 1)
         _ = try watch.applySnapshot(phone.makeSnapshot(at: noon))
-        #expect(watch.state == ["one", "two", "mine"], "what it lacks is shown on top")
+        #expect(watch.state == ["one", "two", "mine"], "the missing events are shown on top")
         var shown = watch.state
         for event in events { if case .applied(let state) = try watch.receive(event) { shown = state } }
         #expect(watch.state == ["mine", "one", "two"], "the events themselves have their order")
         return shown == watch.state
     }
 
-    @Test func `An event that had no effect, and one that waited for it and had`() throws {
+    @Test func `An event without effect, and an event that waited for it and has one`() throws {
         var phone = launch("phone")
         var watch = launch("watch")
         let events = try ["same", "same", "other"].map { try phone.submitLocal($0, at: noon) }

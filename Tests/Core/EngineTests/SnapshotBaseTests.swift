@@ -37,7 +37,7 @@ import Testing
         // Concurrent taps cross. The watch's snapshot arrives before its event.
         let (own, other, snapshot) = try crossing(&phone, &watch)
         #expect(try phone.applySnapshot(snapshot) == .applied(phone.state))
-        #expect(try phone.receive(other) == .applied(phone.state), "so the caller publishes")
+        #expect(try phone.receive(other) == .applied(phone.state), "the caller must publish")
         #expect(try watch.receive(own) == .applied(watch.state))
         #expect(try phone.applySnapshot(handMadeSnapshot(&watch, at: noon + 11)) == .applied(watch.state))
         #expect(phone.state.suffix(2) == ["own", "other"], "the order of taps, not that of arrival")
@@ -83,22 +83,22 @@ import Testing
         return (phone, watch)
     }
 
-    @Test func `A state of a new launch says how much of the earlier one it includes`() throws {
+    @Test func `A new launch's state lists how many events of the earlier launch it includes`() throws {
         let (phone, watch) = try afterLoss()
         #expect(phone.store.lastSequenceByPeerID == ["phone": 2, "phone/3+3": 0, "phone/unordered": 0, "watch": 3])
         #expect(watch.state == phone.state)
-        #expect(watch.state.count == 8, "nothing is lost, and nothing is there twice")
+        #expect(watch.state.count == 8, "nothing is lost or doubled")
     }
 
-    @Test(.breaksRules, .breaks(.livesUntold))
-    func `A peer can't take a state that doesn't say it`() throws {
+    @Test(.breaksRules, .breaks(.incarnationsOmitted))
+    func `A peer can't adopt a state without that list`() throws {
         let (phone, watch) = try afterLoss()
         #expect(watch.state.count == 6)
         #expect(watch.state != phone.state)
     }
 
     /// The watch has the second of two taps when the phone relaunches. The new launch makes one tap, which its state includes.
-    private func afterUntoldLaunch() throws -> (phone: ListEngine, watch: ListEngine) {
+    private func afterUnannouncedLaunch() throws -> (phone: ListEngine, watch: ListEngine) {
         var (phone, watch) = (launch("phone", 1), launch("watch", 2))
         let first = try phone.submitLocal("first", at: noon)
         _ = try watch.receive(phone.submitLocal("second", at: noon + 1))
@@ -110,19 +110,19 @@ import Testing
         return (phone, watch)
     }
 
-    @Test func `A state says whose launch it counts, also before any of its events has come`() throws {
-        var (phone, watch) = try afterUntoldLaunch()
+    @Test func `A state names the launches it counts, even before their events arrive`() throws {
+        var (phone, watch) = try afterUnannouncedLaunch()
         #expect(watch.state == ["first", "second", "third"])
         #expect(try phone.applySnapshot(handMadeSnapshot(&watch, at: noon + 3)) == .applied(watch.state))
     }
 
-    @Test(.breaksRules, .breaks(.livesUntold))
-    func `Untold, it would count for the launch before`() throws {
-        let (_, watch) = try afterUntoldLaunch()
+    @Test(.breaksRules, .breaks(.incarnationsOmitted))
+    func `Without the names, it would count for the launch before`() throws {
+        let (_, watch) = try afterUnannouncedLaunch()
         #expect(watch.state != ["first", "second", "third"])
     }
 
-    @Test func `An own tap that the state lacks stays on top of it, under its name and once`() throws {
+    @Test func `An own tap missing from the state stays on top of it, once and under its name`() throws {
         var (phone, watch) = try relaunched()
         let own = try phone.submitLocal("own", at: noon + 10)
         _ = try watch.submitLocal("other", at: noon + 11)
@@ -136,7 +136,7 @@ import Testing
 
     /// The watch adopts the relaunched phone's state because of a gap, with its own tap on top. The phone receives that tap as
     /// an event, puts it in order, and sends its state last.
-    @Test func `An engine that has put own taps on top of a state takes that state's order from its peer`() throws {
+    @Test func `An engine with own taps on top of a state adopts that state's order from its peer`() throws {
         var (phone, watch) = try relaunched()
         let own = try watch.submitLocal("own", at: noon + 10)
         _ = try phone.submitLocal("lost", at: noon + 11)
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// Each engine adopts the other's state and puts its own tap on top. Only then does it receive the other's tap as an event.
-    @Test func `Of two engines that take each other's states one takes the other's order, whichever speaks first`()
+    @Test func `Of two engines that adopt each other's states, one adopts the other's order, whichever sends first`()
         throws
     {
         for phoneIsFirst in [true, false] {
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func `An engine that holds every event keeps its order, and its peer takes it at any revision`() throws {
+    @Test func `An engine that holds every event keeps its order, and its peer adopts it at any revision`() throws {
         var (phone, watch) = (launch("phone", 1), launch("watch", 2))
         let own = try watch.submitLocal("own", at: noon)
         _ = try phone.submitLocal("lost", at: noon + 1)
@@ -187,10 +187,10 @@ import Testing
         for _ in 0..<9 { _ = try phone.applySnapshot(handMadeSnapshot(&watch, at: noon + 3)) }
         #expect(phone.state == ["own", "lost", "second"])
         #expect(try watch.applySnapshot(snapshot) == .applied(phone.state))
-        #expect(watch.store.lastSequenceByPeerID == phone.store.lastSequenceByPeerID, "its order is the phone's")
+        #expect(watch.store.lastSequenceByPeerID == phone.store.lastSequenceByPeerID, "it has the phone's order")
     }
 
-    @Test func `An earlier life that a peer has named counts once, so an old state of that peer is stale`() throws {
+    @Test func `A peer's earlier incarnation counts once, so an old state of that peer is stale`() throws {
         var (phone, watch) = try afterLoss()
         let old = handMadeSnapshot(&watch, at: noon + 12)
         #expect(Set(old.peerSequenceVector.keys).isSuperset(of: ["phone/1", "phone/3+3"]))
@@ -216,7 +216,7 @@ import Testing
         #expect(phone.state == shown)
     }
 
-    @Test func `A session never takes a snapshot for its base`() throws {
+    @Test func `A session never uses a snapshot as its base`() throws {
         let calls: [(inout ListEngine) -> Void] = [{ $0.tick(at: noon) }, { _ = $0.takeDirectives() }]
         for call in calls {
             var phone = launch("phone", 1)

@@ -21,7 +21,7 @@ import Testing
         #expect(try watch.receive(next) == .applied(["start", "lap", "pause", "resume"]))
     }
 
-    @Test func `events that come after a hand-made snapshot of them are not shown twice`() throws {
+    @Test func `events that arrive after a hand-made snapshot of them aren't shown twice`() throws {
         var phone = makeEngine("phone", incarnation: 5)
         var watch = makeEngine("watch", incarnation: 6)
         let events = try ["one", "two"].map { try phone.submitLocal($0, at: noon) }
@@ -39,7 +39,7 @@ import Testing
         #expect(try watch.receive(second) == .duplicate(["one", "two"]))
     }
 
-    @Test mutating func `a snapshot that includes less is stale, whatever its revision`() throws {
+    @Test mutating func `a snapshot with fewer events is stale, whatever its revision`() throws {
         let first = try phone.submitLocal("one", at: noon)
         for _ in 0..<5 { _ = phone.allocateOutgoingSnapshotRevision() }
         let early = handMadeSnapshot(&phone)
@@ -49,12 +49,12 @@ import Testing
         #expect(watch.state == ["one", "two"])
     }
 
-    @Test mutating func `M4: two peers that hold the same events in another order meet on one state`() throws {
+    @Test mutating func `M4: two peers with the same events in different orders agree on one state`() throws {
         let fromPhone = try phone.submitLocal("phone", at: noon)
         let fromWatch = try watch.submitLocal("watch", at: noon)
         _ = try phone.receive(fromWatch)
         _ = try watch.receive(fromPhone)
-        #expect(phone.state == watch.state, "one order, whatever arrived first")
+        #expect(phone.state == watch.state, "one order in any order of arrival")
         let phoneSnapshot = handMadeSnapshot(&phone)
         let watchSnapshot = handMadeSnapshot(&watch)
         #expect(phoneSnapshot.revision == watchSnapshot.revision, "symmetric revisions tie")

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: [1, 31, 32, 33, 63, 64, 100, 1_000])
-    func `a milestone's state is that of the first multiple of 32 confirmed events`(count: Int) throws {
+    func `a milestone is the state after a multiple of 32 confirmed events`(count: Int) throws {
         var pair = try EnginePair.joined()
         for number in 0..<count {
             _ = try pair.phone.submitLocal("\(number)", at: pair.now)
@@ -69,15 +69,15 @@ import Testing
         var pair = try EnginePair.joined()
         try confirm(32, in: &pair)
         pair.phone.add(digest(try #require(pair.phone.milestone())))
-        var tellings = 0
+        var sentCount = 0
         for _ in 0..<20 {
             pair.phone.tick(at: pair.now)
             for case .control(let envelope, _) in pair.phone.takeDirectives().outgoing
             where envelope.payload.stateDigest != nil {
-                tellings += 1
+                sentCount += 1
             }
         }
-        #expect(tellings == 8)
+        #expect(sentCount == 8)
         pair.watch.add(digest(try #require(pair.watch.milestone())))
         var stranger = makeEngine("stranger", incarnation: 9)
         stranger.tick(at: pair.now)

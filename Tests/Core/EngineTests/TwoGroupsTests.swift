@@ -27,7 +27,7 @@ import Testing
             phone: makeEngine(peer, incarnation: incarnation), watch: makeEngine("watch", incarnation: incarnation + 1))
         for _ in 0..<3 { try pair.exchange() }
         _ = try pair.phone.submitLocal("of \(peer)", at: pair.now)
-        pair.phone.goOn(without: ["watch"])
+        pair.phone.removeMembers(["watch"])
         #expect(pair.phone.membership.open.count == 1)
         return pair.phone
     }

@@ -7,7 +7,7 @@ import Testing
     /// A type of equal shape under another name, as another version of the app may have it.
     struct Round: Codable, Hashable, Sendable { var number: Int }
 
-    @Test func `A payload comes out as it went in, without being encoded`() throws {
+    @Test func `A payload is returned unchanged, without being encoded`() throws {
         let envelope = SessionSyncEnvelope(metadata: MetadataTests.metadata(), payload: Unencodable())
         let erased = try AnySessionSyncEnvelope(envelope)
         #expect(erased.metadata == envelope.metadata)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `Bytes that arrived are passed on in their own codec`() throws {
+    @Test func `Received bytes are forwarded in their own codec`() throws {
         let arrived = EncodedPayload(bytes: Array("{\"number\":5}".utf8), codec: JSONTestCodec(number: 1))
         let envelope = AnySessionSyncEnvelope(metadata: MetadataTests.metadata(), payload: arrived)
         let passedOn = try envelope.encodedPayload(with: JSONTestCodec(number: 2))

@@ -11,7 +11,7 @@ import Testing
         #expect(HybridTimestamp(milliseconds: .max) == HybridTimestamp(milliseconds: HybridTimestamp.millisecondsMax))
     }
 
-    @Test func `A full counter carries into the milliseconds and the last stamp stays the last`() {
+    @Test func `A full counter carries into the milliseconds, and the largest stamp stays the largest`() {
         let full = HybridTimestamp(milliseconds: 5, counter: .max)
         #expect(full.successor == HybridTimestamp(milliseconds: 6))
         #expect(full < full.successor)
@@ -19,7 +19,7 @@ import Testing
     }
 
     /// Every sequence of six steps: the wall clock stands, advances or jumps back, or stamps of others arrive.
-    @Test func `A drawn stamp exceeds everything drawn and seen, whatever the wall clock does`() {
+    @Test func `A drawn stamp exceeds all drawn and seen stamps, whatever the wall clock does`() {
         let walls: [UInt64] = [0, 9, 10, 11]
         let others = [HybridTimestamp.zero, HybridTimestamp(milliseconds: 10, counter: 3), .init(milliseconds: 12)]
         let choices = walls.count + others.count
@@ -51,7 +51,7 @@ import Testing
 
     /// The largest stamps that a peer can send, then a million more. Afterwards our next stamp is still accepted, exceeds our
     /// earlier ones, and others still follow it.
-    @Test func `A peer's largest stamps use up no clock`() {
+    @Test func `A peer's largest stamps don't use up a clock`() {
         var clock = HybridLogicalClock()
         for raw in [1 << 62 - 1, 1 << 62, 1 << 62 + 1, 1 << 63 - 1, 1 << 63, .max - 1, .max] as [UInt64] {
             let before = clock.latest
@@ -67,13 +67,13 @@ import Testing
         #expect(other.latest == drawn)
     }
 
-    @Test func `A wall clock beyond the ceiling stays in the room that others accept`() {
+    @Test func `A wall clock beyond the ceiling stays within the range that others accept`() {
         var clock = HybridLogicalClock()
         #expect(clock.tick(wallMilliseconds: .max) == .ceiling)
         #expect(clock.tick(wallMilliseconds: .max) == HybridTimestamp.ceiling.successor)
     }
 
-    @Test func `A poisoned clock that was stored heals, and a healthy one goes on where it was`() throws {
+    @Test func `A stored poisoned clock recovers, and a healthy one continues`() throws {
         for raw in [1 << 63, .max] as [UInt64] {
             #expect(HybridLogicalClock(latest: HybridTimestamp(rawValue: raw)).latest == .ceiling)
             let stored = Data(#"{"latest":\#(raw)}"#.utf8)

@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `Metadata written by others lacks our fields and reads all the same`() throws {
+    @Test func `Metadata without our fields can still be read`() throws {
         let json = """
             {"protocolVersion": 1, "sessionID": "\(Self.session)", "featureID": "workout", "sourcePeerID": "phone",
              "eventID": "11111111-2222-4333-8444-555555555555", "sequence": 4, "causalTimestamp": 0,

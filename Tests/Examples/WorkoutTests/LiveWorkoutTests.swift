@@ -160,17 +160,17 @@ struct LiveWorkoutTests {
     }
 
     @Test("of two, one goes on when its person says so, and the other comes back")
-    func goOn() async throws {
+    func removeAbsentMembers() async throws {
         let world = LiveWorld(seed: 4, names: ["phone", "watch"])
         await world.start()
         let phone = world.devices[0]
         try await phone.tap(.start)
         await world.settle { world.agree && phone.session?.confirmedCount == 1 }
-        #expect(throws: LiveWorkoutError.nobodyIsAway) { try phone.goOn() }
+        #expect(throws: LiveWorkoutError.noMemberIsAway) { try phone.removeAbsentMembers() }
         world.network.partition([world.peers[0]], [world.peers[1]])
         await world.settle { phone.session?.reachablePeerIDs.isEmpty == true }
         try await phone.tap(.pause)
-        try phone.goOn()
+        try phone.removeAbsentMembers()
         await world.settle { phone.session?.confirmedCount == 2 }
         #expect(phone.session?.memberIDs == ["phone"])
         world.network.heal()

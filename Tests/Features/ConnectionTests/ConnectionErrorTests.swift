@@ -14,7 +14,7 @@ import Testing
     ]
 
     @Test(arguments: all)
-    func `Every error travels, and says what it is`(error: ConnectionError) throws {
+    func `Every error is encoded and decoded with its description`(error: ConnectionError) throws {
         let bytes = try JSONEncoder().encode(error)
         #expect(try JSONDecoder().decode(ConnectionError.self, from: bytes) == error)
         // A handler's text belongs to the app and is shown unchanged.

@@ -15,7 +15,7 @@ import Testing
         for _ in 0..<times { health.failed(error, isReachable: isReachable) }
     }
 
-    @Test func `Five failures in a row are unhealthy, and one success is healthy`() {
+    @Test func `Five failures in a row make a connection unhealthy, and one success healthy`() {
         fail(.timeout, isReachable: true, times: 4)
         #expect(health.current == .healthy)
         health.succeeded()
@@ -28,14 +28,14 @@ import Testing
     }
 
     @Test(arguments: [ConnectionError.notReachable, .timeout, .deliveryFailed(reason: "")])
-    func `W20 a closed app is no reason to restart a watch`(error: ConnectionError) {
+    func `W20 a closed app isn't a reason to restart a watch`(error: ConnectionError) {
         fail(error, isReachable: false, times: 1)
         #expect(health.current == .healthy)
         fail(error, isReachable: false)
         #expect(health.current == .unhealthy(suggestion: .openCompanionApp))
     }
 
-    @Test func `One failure without reach among others is no stuck session`() {
+    @Test func `One unreachable failure among others isn't a stuck session`() {
         fail(.timeout, isReachable: true, times: 2)
         fail(.timeout, isReachable: false, times: 1)
         fail(.timeout, isReachable: true, times: 2)
@@ -60,7 +60,7 @@ import Testing
         #expect(health.current.isHealthy)
     }
 
-    @Test func `Strategies say which lanes they take`() {
+    @Test func `Strategies list their lanes`() {
         for strategy in DeliveryStrategy.allCases {
             #expect(strategy.hasFallback == (strategy.fallbackMethod != nil))
             #expect(strategy.fallbackMethod != strategy.primaryMethod)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct PacedClockTests {
     private let ceiling = HybridTimestamp.ceiling.rawValue
 
-    @Test func `Up to the ceiling it follows at once, and what no clock shows not at all`() {
+    @Test func `It follows stamps up to the ceiling at once, and ignores impossible ones`() {
         var clock = PacedClock()
         clock.observe(HybridTimestamp(rawValue: .max), at: .zero)
         #expect(clock.tick(wallMilliseconds: 1) == HybridTimestamp(milliseconds: 1))
@@ -14,7 +14,7 @@ import Testing
         #expect(clock.tick(wallMilliseconds: 1).rawValue == ceiling + 1)
     }
 
-    @Test func `However many messages come, it follows by a step a second, and another one as fast`() {
+    @Test func `However many messages arrive, it follows by one step per second, and so does another clock`() {
         var (driven, other) = (PacedClock(), PacedClock())
         for second in 0..<100 {
             for _ in 0..<1000 { driven.observe(HybridTimestamp(rawValue: 1 << 63 - 1), at: .seconds(second)) }
@@ -25,7 +25,7 @@ import Testing
         #expect(other.tick(wallMilliseconds: 1) > stamp)
     }
 
-    @Test func `Among clocks beyond the ceiling small steps need no waiting`() {
+    @Test func `Clocks beyond the ceiling follow each other's small steps at once`() {
         var clock = PacedClock()
         for step in UInt64(1)...60_000 {
             let stamp = HybridTimestamp(rawValue: ceiling + step)

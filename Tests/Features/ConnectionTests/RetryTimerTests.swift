@@ -5,7 +5,7 @@ import MeshTransport
 import Testing
 
 @Suite struct RetryTimerTests {
-    @Test func `The earliest call that was asked for comes, and later ones are asked for again`() {
+    @Test func `The earliest requested call is made, and later ones are scheduled again`() {
         let (clock, count) = (HandClock(), Locked(0))
         var timer: RetryTimer? = RetryTimer(clock) { count.withLock { $0 += 1 } }
         timer?.wake(at: nil)
@@ -20,7 +20,7 @@ import Testing
         #expect(clock.times == [.seconds(9)], "the call at 4 s did not end the one that is planned")
         timer = nil
         clock.call(.seconds(9))
-        #expect(count.withLock { $0 } == 2, "the timer was let go")
+        #expect(count.withLock { $0 } == 2, "the timer was released")
     }
 }
 

@@ -44,7 +44,7 @@ import Testing
         #expect(throws: ConnectionError.idInUse(id: "settings")) { try connection.claim("settings", for: String.self) }
     }
 
-    @Test func `Envelopes wait for their handler, in order, and other features pass by`() async throws {
+    @Test func `Envelopes wait for their handler in order, and don't delay other features`() async throws {
         let transport = loopback()
         let connection = TransportConnection(transport: transport)
         for sequence in 1...5 as ClosedRange<UInt64> {
@@ -68,7 +68,7 @@ import Testing
         await transport.close()
     }
 
-    @Test func `So many wait for a handler, and the oldest go`() async throws {
+    @Test func `A bounded number wait for a handler, and the oldest are dropped`() async throws {
         let transport = loopback()
         let connection = TransportConnection(transport: transport)
         let total = UInt64(WaitingEnvelopes.envelopesMax + 10)
@@ -173,8 +173,7 @@ import Testing
         withExtendedLifetime(route) {}
     }
 
-    @Test func `A connection starts its transport once it listens, and lists what keeps it from starting`() async throws
-    {
+    @Test func `A connection starts its transport once it listens, and lists the reason if that fails`() async throws {
         let transport = StartingTransport(loopback())
         let connection = TransportConnection(transport: transport)
         #expect(transport.starts.withLock { $0 } == [true])
@@ -185,7 +184,7 @@ import Testing
         #expect(problems.first?.message.contains("can't connect: No port") == true)
     }
 
-    @Test func `Features over one transport share its connection, the app's own where there is one`() {
+    @Test func `Features over one transport share its connection, or the app's own connection`() {
         let transport = loopback()
         let own = TransportConnection(transport: transport, store: MemoryStore())
         #expect(TransportConnection.shared(over: transport) === own)

@@ -21,7 +21,7 @@ import Testing
                 payload: "event \(sequence)"))
     }
 
-    @Test func `everything that passes is recorded and passes`() async throws {
+    @Test func `all traffic is recorded and forwarded`() async throws {
         let recorder = DiagnosticsSession(
             wrapping: LoopbackSessionSyncTransport(localPeer: peer), now: { [moment] in moment })
         var envelopes = recorder.receiveEnvelopes().makeAsyncIterator()
@@ -207,7 +207,7 @@ import Testing
         #expect(wrapped.withdrawn.withLock { $0 } == [id])
     }
 
-    @Test func `guests are let in by the wrapped transport`() throws {
+    @Test func `the wrapped transport admits guests`() throws {
         let wrapped = Withdrawing(localPeer: peer)
         let recorder = DiagnosticsSession(wrapping: wrapped)
         let id = UUID()

@@ -58,7 +58,7 @@ struct RecordedJSONTests {
         #expect(read.z == Whole().z && read.set == Whole().set && read.data == Whole().data)
     }
 
-    @Test("events are named by their case, and dates are ISO 8601")
+    @Test("events have their case's name, and dates are ISO 8601")
     func events() {
         let moment = Date(timeIntervalSince1970: 1_767_225_600.125)
         #expect(RecordedJSON.text(of: Event.start(at: moment)) == #"{"start":{"at":"2026-01-01T00:00:00.125Z"}}"#)

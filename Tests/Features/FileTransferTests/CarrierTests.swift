@@ -28,7 +28,9 @@ import Testing
         }
     }
 
-    @Test func `No chunk is sent, progress is the platform's, and completion the app's`() async throws {
+    @Test func `No chunk is sent; the platform reports progress, and the app's import completes the transfer`()
+        async throws
+    {
         let setting = try Setting(seed: 40)
         let (pair, near) = (setting.pair, setting.near)
         pair.watch.importsFiles = false
@@ -49,7 +51,9 @@ import Testing
         #expect(pair.watch.imports == ["a.bin": 1])
     }
 
-    @Test func `Cancelling takes it back from the platform, and its refusal ends the transfer`() async throws {
+    @Test func `Cancelling withdraws the file from the platform, and the platform's rejection ends the transfer`()
+        async throws
+    {
         let setting = try Setting(seed: 41)
         let (pair, platform) = (setting.pair, setting.platform)
         let url = try pair.makeFile("a.bin", bytes: 100)
@@ -108,7 +112,7 @@ import Testing
 
     /// The cases: the platform has kept the file or not, and delivers it before or after it starts.
     @Test(arguments: [(true, true), (true, false), (false, false)])
-    func `A platform that starts after the app goes on with its files`(isKept: Bool, isEarly: Bool) async throws {
+    func `A platform that starts after the app continues its files`(isKept: Bool, isEarly: Bool) async throws {
         let setting = try Setting(seed: 49)
         let (pair, platform) = (setting.pair, setting.platform)
         let url = try pair.makeFile("a.bin", bytes: 3000)
@@ -132,7 +136,7 @@ import Testing
         #expect(pair.phone.storedNames.isEmpty)
     }
 
-    @Test func `A platform that will not have a file after a relaunch ends its transfer`() async throws {
+    @Test func `A platform that rejects a file after a relaunch ends its transfer`() async throws {
         let setting = try Setting(seed: 50)
         let (pair, platform) = (setting.pair, setting.platform)
         platform.cancel(try await pair.begin(pair.makeFile("a.bin", bytes: 100)).id)
@@ -244,7 +248,7 @@ import Testing
         try later.adopt(pair.makeFile("a.bin", bytes: 10).path, for: offer)
     }
 
-    @Test func `A file that comes again after its import is let go and acknowledged`() async throws {
+    @Test func `A file that arrives again after its import is dropped and acknowledged`() async throws {
         let setting = try Setting(seed: 44)
         let (pair, platform) = (setting.pair, setting.platform)
         let url = try pair.makeFile("a.bin", bytes: 3000)

@@ -129,7 +129,7 @@ import Testing
         #expect(throws: ConnectionError.self) { try adopted.get() }
     }
 
-    @Test func `A full disk is found out before it is filled, and when it fills under way`() async throws {
+    @Test func `A full disk is detected before a transfer, and when it fills up during one`() async throws {
         let pair = try TestPair(seed: 33)
         try pair.phone.launch()
         pair.watch.system.freeBytes = { _ in 1 << 20 }
@@ -159,7 +159,7 @@ import Testing
         #expect(third.isCompleted)
     }
 
-    @Test func `The inbox is bounded by count and by bytes, and has room again once files are taken`() async throws {
+    @Test func `The inbox is bounded by count and bytes, and has space again once files are taken`() async throws {
         let pair = try TestPair(seed: 34)
         pair.watch.importsFiles = false
         pair.watch.limits.inboxCountMax = 3
@@ -189,7 +189,7 @@ import Testing
         #expect(try await send("5", 100).error == .insufficientSpace)
     }
 
-    @Test func `Every state of a folder that a crash can leave is read as what it is`() throws {
+    @Test func `Every state in which a crash can leave a folder is recognized`() throws {
         let pair = try TestPair(seed: 35)
         func status(_ prepare: (FileInbox, FileOffer, URL) throws -> Void) throws -> FileInbox.Status? {
             let offer = try offer("name.txt", bytes: 5)
@@ -240,7 +240,7 @@ import Testing
     }
 
     @Test(arguments: ["offer", "settled", "data"])
-    func `A folder that can't be read at a launch is there at the next one`(name: String) async throws {
+    func `A folder that can't be read at one launch is kept for the next`(name: String) async throws {
         let pair = try TestPair(seed: 51)
         let first = try inbox(pair)
         let offer = try offer("name.txt", bytes: 5)
@@ -292,7 +292,7 @@ import Testing
         #expect(later.isImported(offer.key) == (standing == "settled"))
     }
 
-    @Test func `A folder that others may write takes no files in`() throws {
+    @Test func `A folder that others may write to accepts no files`() throws {
         let pair = try TestPair(seed: 54)
         let path = pair.root.appendingPathComponent("inbox").path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -307,7 +307,7 @@ import Testing
         }
     }
 
-    @Test func `A folder without a readable note is emptied whatever is in it`() throws {
+    @Test func `A folder without a readable note is emptied, whatever it contains`() throws {
         let pair = try TestPair(seed: 52)
         let first = try inbox(pair)
         let offer = try offer("name.txt", bytes: 0)
@@ -320,7 +320,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
 
-    @Test(arguments: [29, 31]) func `The beginning of a file whose sender is gone is not kept for ever`(days: Int)
+    @Test(arguments: [29, 31]) func `A partial file whose sender is gone isn't kept forever`(days: Int)
         async throws
     {
         let pair = try TestPair(seed: 39)
@@ -363,7 +363,7 @@ import Testing
         #expect(left.count == FileInbox.importedMax)
     }
 
-    @Test func `Two peers with one ID have a folder each, and neither ends the other's transfer`() async throws {
+    @Test func `Two peers with one ID each have a folder, and neither ends the other's transfer`() async throws {
         let pair = try TestPair(seed: 37)
         try pair.phone.launch()
         try pair.watch.launch()
@@ -389,7 +389,7 @@ import Testing
         #expect(pair.watch.imports == ["a.bin": 1])
     }
 
-    @Test func `Requests for ranges outside a file do no harm`() async throws {
+    @Test func `Requests for ranges outside a file are ignored`() async throws {
         let pair = try TestPair(seed: 38)
         try pair.phone.launch()
         try pair.watch.launch()

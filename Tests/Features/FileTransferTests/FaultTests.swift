@@ -29,7 +29,7 @@ import Testing
             try await transfer.waitForCompletion()
             return nil
         } catch {
-            return "who came late got \(error)"
+            return "the late waiter got \(error)"
         }
     }
 
@@ -73,7 +73,7 @@ import Testing
         return nil
     }
 
-    @Test func `W19 a transfer ends once, however often it is cancelled`() {
+    @Test func `W19 a transfer ends once, even if it is cancelled several times`() {
         #expect(complaint { FileTransfer.sample() } == nil)
         #expect(complaint { FaultyTransfer() } != nil)
         var cancelCount = 0
@@ -115,7 +115,7 @@ import Testing
         return content == nil ? "the file was gone when the handler ran" : nil
     }
 
-    @Test func `W18 a file is the receiver's own before its handler runs`() async throws {
+    @Test func `W18 a file belongs to the receiver before its handler runs`() async throws {
         let pair = try TestPair(seed: 3)
         let platform = TestPlatform(root: pair.root)
         let (near, far) = (TestCarrier(platform), TestCarrier(platform))
@@ -142,7 +142,9 @@ import Testing
         #expect(complaint != nil)
     }
 
-    @Test func `W18 what the app has not taken is offered at every launch, and acknowledged only then`() async throws {
+    @Test func `W18 a file that the app hasn't taken is offered at each launch, and acknowledged only once taken`()
+        async throws
+    {
         let pair = try TestPair(seed: 4)
         pair.watch.importsFiles = false
         try pair.phone.launch()

@@ -28,7 +28,7 @@ import Testing
         return (flow, asked)
     }
 
-    @Test func `Asks that are late cost one chunk at most on a lane that loses none`() {
+    @Test func `Late requests cost at most one chunk on a lossless lane`() {
         var (flow, asked) = doubtfulFlow()
         #expect(flow.nextRequests(now: .seconds(15)) == [asked[0]], "a probe")
         flow.offered(now: .seconds(35))
@@ -40,13 +40,13 @@ import Testing
         #expect(flow.isComplete)
     }
 
-    @Test func `Chunks that were dropped beside a lossless lane are asked for again once the sender owes nothing`() {
+    @Test func `Chunks missing despite a lossless lane are requested again after the sender's next offer`() {
         var (flow, asked) = doubtfulFlow()
         for range in flow.nextRequests(now: .seconds(15)) {
             _ = flow.take(Self.zeros.prefix(range.count), at: range.offset, now: .seconds(16))
         }
         #expect(flow.nextRequests(now: .seconds(16)).isEmpty)
-        #expect(flow.deadline == nil, "nothing is to be done before the next offer")
+        #expect(flow.deadline == nil, "nothing is due before the next offer")
         flow.offered(now: .seconds(21))
         #expect(flow.nextRequests(now: .seconds(21)) == Array(asked.dropFirst()))
     }
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 899, 900, 65_536, 1_000_000] as [UInt64])
-    func `Everything is handed out once and in order, whatever the network does`(byteCount: UInt64) {
+    func `All bytes are delivered once and in order, whatever the network does`(byteCount: UInt64) {
         for seed in 0..<20 as Range<UInt64> {
             var random = SplitMix64(seed: seed)
             let outcome = run(
@@ -124,7 +124,7 @@ import Testing
         #expect(capped.chunkBytes == 300)
     }
 
-    @Test func `Silence costs ever less, and ends at once when the peer is back`() {
+    @Test func `A silent peer is asked less and less often, and at once when it is back`() {
         var flow = FileFlow(byteCount: 1 << 20, held: 0)
         var asks: [Duration] = []
         var now = Duration.zero

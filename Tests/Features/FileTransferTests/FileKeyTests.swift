@@ -22,7 +22,7 @@ import Testing
         #expect(SHA256.hexadecimal(Array(message.utf8)) == digest)
     }
 
-    @Test func `Of every length the padding ends a block`() {
+    @Test func `The padding completes a block at every length`() {
         let digests = Set((0...260).map { SHA256.hexadecimal([UInt8](repeating: 0, count: $0)) })
         #expect(digests.count == 261)
         #expect(digests.allSatisfy { $0.utf8.count == 64 })
@@ -58,14 +58,14 @@ import Testing
         return UUID(uuid: made.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) })
     }
 
-    @Test func `No peer can choose an id that leads to another's file`() {
+    @Test func `No peer can choose an ID that leads to another peer's file`() {
         for _ in 0..<100 {
             let id = UUID()
             let (victim, attacker) = ("a victim's phone".prefix(15), "attacker's watch".prefix(15))
             let made = twin(of: id, from: String(victim), for: String(attacker))
             #expect(
                 FileInbox.formerKey(peerID: String(victim), id: id)
-                    == FileInbox.formerKey(peerID: String(attacker), id: made), "the collision is none")
+                    == FileInbox.formerKey(peerID: String(attacker), id: made), "the IDs don't collide")
             #expect(
                 FileInbox.key(peerID: String(victim), id: id) != FileInbox.key(peerID: String(attacker), id: made))
         }

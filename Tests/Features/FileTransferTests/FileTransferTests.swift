@@ -132,7 +132,7 @@ import Testing
         #expect(tablet.imports["b.txt"] == 1)
     }
 
-    @Test func `One of several peers that has no room does not keep the others from a file`() async throws {
+    @Test func `One full peer of several doesn't keep a file from the others`() async throws {
         let pair = try TestPair(seed: 61)
         pair.watch.limits.inboxBytesMax = 10
         try pair.watch.launch()
@@ -149,7 +149,7 @@ import Testing
         #expect(tablet.imports == ["a.txt": 1])
     }
 
-    @Test func `More files than may come at once come one after the other`() async throws {
+    @Test func `More files than may arrive at once arrive one after the other`() async throws {
         let pair = try TestPair(seed: 6)
         pair.watch.limits.receivingMax = 2
         try pair.phone.launch()
@@ -189,7 +189,7 @@ import Testing
         #expect(pair.watch.imports == ["a.bin": 1, "0": 1, "1": 1, "2": 1])
     }
 
-    @Test func `More files than may be on their way are not taken, also when they begin together`() async throws {
+    @Test func `More files than may be in flight are rejected, even if they start together`() async throws {
         let pair = try TestPair(seed: 55)
         pair.phone.limits.outstandingMax = 3
         try pair.phone.launch()
@@ -249,7 +249,7 @@ import Testing
         await #expect(throws: ConnectionError.notActivated) { try await waiter.value }
     }
 
-    @Test func `One connection has one FileTransfers, which goes when it is let go`() async throws {
+    @Test func `A connection has one FileTransfers, which is released with its last reference`() async throws {
         let pair = try TestPair(seed: 10)
         try pair.phone.launch()
         let connection = try #require(pair.phone.connection)

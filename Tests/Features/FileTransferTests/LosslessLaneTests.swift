@@ -51,11 +51,11 @@ import Testing
         return Double(disks.readBytes) / Double(Self.fileBytes)
     }
 
-    @Test func `Slow disks on both sides send each byte once where the lane loses none`() async throws {
+    @Test func `Slow disks on both sides send each byte once on a lossless lane`() async throws {
         #expect(try await share(seed: 1, disk: .milliseconds(5)) <= 1.01)
     }
 
-    @Test func `A side that stops for a while costs no byte where the lane loses none`() async throws {
+    @Test func `A side that stops for a while costs no byte on a lossless lane`() async throws {
         for stop in Stop.allCases {
             let share = try await share(seed: 2, disk: .milliseconds(5), stop: stop)
             // A stopped peer counts as present for up to 30 s. The other side sends more meanwhile.
@@ -71,12 +71,12 @@ import Testing
         #expect(share <= 1.02, "seed \(seed): \(disk), \(stop), \(share)")
     }
 
-    @Test func `A slow disk is no loss on datagrams either`() async throws {
+    @Test func `A slow disk isn't taken for loss on datagrams either`() async throws {
         let share = try await share(seed: 3, lanes: ScenarioLanes.datagrams, disk: .milliseconds(5))
         #expect(share <= 1.05, "\(share)")
     }
 
-    @Test func `A new connection loses at most what was under way`() async throws {
+    @Test func `A new connection loses at most the bytes in flight`() async throws {
         let pair = try TestPair(seed: 4, .ideal, lanes: ScenarioLanes.streams)
         let disks = SlowDisks(pair.network, perChunk: .milliseconds(5))
         pair.phone.system = disks.sender

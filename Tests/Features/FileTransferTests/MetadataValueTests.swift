@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `Nesting without end is refused on both sides`() throws {
+    @Test func `Unbounded nesting is rejected on both sides`() throws {
         var value: Any = 1
         for _ in 0..<20 { value = [value] }
         let result = Result { try MetadataValue(value) }

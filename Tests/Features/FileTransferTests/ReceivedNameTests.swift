@@ -36,7 +36,7 @@ import Testing
         #expect(library == Dictionary(uniqueKeysWithValues: zip(expected, ["0", "1", "2"].map { Data($0.utf8) })))
     }
 
-    @Test func `Files of one name get names of their own, and none replaces another`() async throws {
+    @Test func `Files with the same name get distinct names, and none replaces another`() async throws {
         let library = try await receive(["track.gpx", "track.gpx", "track:.gpx", "track?.gpx", "track", "track"])
         let names = ["track.gpx", "track 2.gpx", "track_.gpx", "track_ 2.gpx", "track", "track 2"]
         #expect(library.keys.sorted() == names.sorted())

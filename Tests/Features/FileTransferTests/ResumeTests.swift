@@ -47,7 +47,7 @@ final class Meter: Sendable {
     private enum Fault: CaseIterable { case drop, sender, receiver, both }
 
     @Test(arguments: Fault.allCases)
-    private func `It goes on at the last good chunk`(fault: Fault) async throws {
+    private func `A transfer continues after the last good chunk`(fault: Fault) async throws {
         let pair = try TestPair(seed: 20)
         try pair.phone.launch()
         try pair.watch.launch()
@@ -82,7 +82,7 @@ final class Meter: Sendable {
         #expect(meter.lowest >= UInt64(held))
     }
 
-    @Test func `An acknowledgement that was lost is given again, and nothing is imported twice`() async throws {
+    @Test func `A lost acknowledgement is sent again, and nothing is imported twice`() async throws {
         let pair = try TestPair(seed: 21)
         try pair.phone.launch()
         try pair.watch.launch()
@@ -112,7 +112,7 @@ final class Meter: Sendable {
     private enum Change: CaseIterable { case content, size, gone, date }
 
     @Test(arguments: Change.allCases)
-    private func `A file that is another one after a relaunch is refused, and one that is the same goes on`(
+    private func `A file that has changed after a relaunch is rejected, and an unchanged one continues`(
         change: Change
     ) async throws {
         let pair = try TestPair(seed: 22)
@@ -185,7 +185,7 @@ final class Meter: Sendable {
         #expect(pair.watch.imports == ["a.bin": 1])
     }
 
-    @Test func `An app whose container has been moved goes on with its files`() async throws {
+    @Test func `An app whose container has moved continues its files`() async throws {
         let pair = try TestPair(seed: 57)
         let containers = ["first", "second"].map { pair.root.appendingPathComponent($0) }
         try FileManager.default.createDirectory(at: containers[0], withIntermediateDirectories: true)
@@ -274,7 +274,7 @@ final class Meter: Sendable {
         #expect(pair.watch.imports == ["a.bin": 1])
     }
 
-    @Test func `Files that have another date are read again one after the other`() async throws {
+    @Test func `Files with a changed date are read again one after the other`() async throws {
         let pair = try TestPair(seed: 58)
         try pair.phone.launch()
         for number in 0..<20 { _ = try await pair.begin(pair.makeFile("\(number)", bytes: 600_000)) }
@@ -302,7 +302,7 @@ final class Meter: Sendable {
         ("/a/b", "/a/b", "/x", "/x/"), ("/a/../c", "/a/b", "/x/b", "/x/../c"), ("/a//b/c/", "/a/b/", "/x", "/x/c"),
         ("/a", "/a/b/c/d", "/", "/"),
     ])
-    func `A place is found again from wherever its folder is`(
+    func `A stored path is found again wherever its folder has moved`(
         path: String, folder: String, newFolder: String, found: String
     ) {
         let place = RelativePath(of: path, from: folder)
@@ -311,7 +311,7 @@ final class Meter: Sendable {
         #expect(names == path.split(separator: "/"))
     }
 
-    @Test func `A file that changes under way ends the transfer on both sides`() async throws {
+    @Test func `A file that changes during its transfer ends it on both sides`() async throws {
         let pair = try TestPair(seed: 23)
         try pair.phone.launch()
         try pair.watch.launch()
@@ -350,7 +350,7 @@ final class Meter: Sendable {
     private nonisolated static let mebibytes =
         ProcessInfo.processInfo.environment["FILE_MEBIBYTES"].flatMap(Int.init) ?? 8
 
-    @Test func `Many megabytes pass through buffers that do not grow with them`() async throws {
+    @Test func `Many megabytes pass through buffers of constant size`() async throws {
         let pair = try TestPair(seed: 25)
         pair.watch.readsFiles = false
         let (near, far) = (Meter(), Meter())

@@ -18,7 +18,7 @@ import Testing
         #expect(SuggestedName.sanitize(name).utf8.elementsEqual(expected.utf8))
     }
 
-    @Test func `No name leads anywhere, whatever bytes it is made of`() {
+    @Test func `No name leads out of the folder, whatever its bytes`() {
         let pieces: [String] = [
             "/", "\\", "..", ".", "\u{0}", "a", "é", "🧑‍🧑‍🧒‍🧒", "con", ":", " ", "\u{202E}", "\u{FFFD}", "e\u{301}",
             "\u{10FFFF}", "x.y", "\u{301}", "\u{2028}", "\r\n",

@@ -68,7 +68,7 @@
             await inspector.stop()
         }
 
-        @Test("entries that come later answer who waits for them")
+        @Test("later entries answer the waiting clients")
         func waits() async throws {
             let inspector = try await Inspector.start()
             async let later = get(inspector.address + "entries?after=0")
@@ -77,7 +77,7 @@
             await inspector.stop()
         }
 
-        @Test("a recording says that nothing will be added, and answers at once")
+        @Test("a recording reports that it is complete, and answers at once")
         func recording() async throws {
             let recorded = try await Inspector.start(showing: DiagnosticsRecording(entries: [note("one")]))
             let live = try await Inspector.start()
@@ -89,7 +89,7 @@
             await live.stop()
         }
 
-        @Test("a port that is taken is an error that says what to do")
+        @Test("a port in use is an error that says what to do")
         func taken() async throws {
             let first = try await Inspector.start()
             let port = try #require(URL(string: first.address)?.port)

@@ -35,7 +35,7 @@
         let wrapped: any SessionSyncTransport
     }
 
-    @Suite("What the inspector sees of a session")
+    @Suite("A session in the inspector")
     @MainActor
     struct InspectorSessionTests {
         private func recording(redacting redactedTypes: [any Encodable.Type]) async throws -> DiagnosticsRecording {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MeshKeySync
 
-@MainActor @Suite("Storing what is stored") struct EqualValueTests {
+@MainActor @Suite("Storing an equal value") struct EqualValueTests {
     let volume = StorageKey<Int>("volume")
     let tags = StorageKey<Set<Int>>("tags")
     let speed = StorageKey<Double>("speed")
@@ -32,7 +32,7 @@ import Testing
         #expect(try await both(world, are: 9))
     }
 
-    @Test func `Equal sets and numbers that are none are the same value, in whatever bytes`() async throws {
+    @Test func `Equal sets and NaNs are the same value, whatever their bytes`() async throws {
         let world = try RouterWorld()
         try await world.attachAll()
         let router = world["phone"].router
@@ -103,7 +103,7 @@ import Testing
         #expect(try await world.run { await world["phone"].router.status(of: "volume") == .synced })
     }
 
-    @Test func `A view shows what the bytes say`() async throws {
+    @Test func `A view shows the value as its bytes decode`() async throws {
         let router = StorageRouter()
         let shown = StoredValue(
             StorageKey<Lossy>("lossy"), initialValue: Lossy(seconds: 0), router: router)

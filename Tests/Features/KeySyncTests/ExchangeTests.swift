@@ -41,7 +41,9 @@ import Testing
     }
 
     @Test
-    func `Of ten changed keys of ten thousand little more than those ten travels, whoever asks and whoever changed`() {
+    func
+        `For ten changed keys of ten thousand, little more than those ten is sent, whichever side asks or changed them`()
+    {
         var world = Self.world(10_000)
         world.meet("phone")
         world.meet("watch")
@@ -60,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `Both change other keys, and the same ones, while apart`() {
+    @Test func `Both devices change different keys and the same keys while apart`() {
         var world = Self.world(300)
         world.meetAndSettle()
         for id in ["phone", "watch"] { world.launch(id) }
@@ -76,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `L5 what both tell each other at once travels once`() {
+    @Test func `L5 changes that both send at once are sent once`() {
         var world = Self.world(2000)
         world.meet("phone")
         world.meet("watch")
@@ -98,7 +100,7 @@ import Testing
         #expect(again == 5000 - had)
     }
 
-    @Test func `At most eight messages are on their way, and progress says how far it is`() {
+    @Test func `At most eight messages are in flight, and progress reports their share`() {
         var world = Self.world(5000)
         world.meet("watch")
         world.deliver(0)
@@ -115,7 +117,7 @@ import Testing
         #expect(world.replicas["phone"]?.progress.confirmed == 5000)
     }
 
-    @Test func `L6 a large value travels in pieces, and what comes up meanwhile goes between them`() {
+    @Test func `L6 a large value is sent in pieces, and other changes go between them`() {
         var world = KeyWorld(rules: ["large": KeyRule(priority: 9)], messageBytes: 1000, maxAutoSyncSize: 1 << 20)
         world.meetAndSettle()
         let large = String(repeating: "0123456789", count: 2000)
@@ -133,7 +135,7 @@ import Testing
         #expect(sizes.allSatisfy { $0 < 1100 } && sizes.count > 80)
     }
 
-    @Test func `A large value goes on where it was when messages are lost, and begins anew when it changes`() {
+    @Test func `A large value continues after lost messages, and starts over when it changes`() {
         var world = KeyWorld(rules: ["large": KeyRule()], messageBytes: 1000, maxAutoSyncSize: 1 << 20)
         world.meetAndSettle()
         world.set("phone", "large", String(repeating: "x", count: 5000))
@@ -155,7 +157,7 @@ import Testing
         #expect(world.replicas["watch"]?.peers["phone"]?.download == nil)
     }
 
-    @Test func `A large value that is removed while a piece of it is lost does not hold up the next`() {
+    @Test func `A large value removed while a piece is lost doesn't block the next one`() {
         let rules = ["one": KeyRule(), "two": KeyRule(priority: 2)]
         var world = KeyWorld(rules: rules, messageBytes: 1000, maxAutoSyncSize: 1 << 20)
         world.meetAndSettle()
@@ -171,7 +173,7 @@ import Testing
         #expect(world.replicas["phone"]?.status(of: "one") == .synced)
     }
 
-    @Test func `A forgotten key gives up its place, and nothing of it is left to the next one there`() {
+    @Test func `A forgotten key frees its place, and leaves nothing for the next key there`() {
         var world = KeyWorld()
         world.meetAndSettle()
         let count = KeyLimits.removedMax * 2
@@ -197,7 +199,7 @@ import Testing
             })
     }
 
-    @Test func `Two large values, a refused one and a removal in between end well`() {
+    @Test func `Two large values, a rejected one and a removal in between all arrive`() {
         let rules = ["one": KeyRule(), "two": KeyRule(priority: 2), "no": KeyRule(priority: 1)]
         var world = KeyWorld(rules: rules, messageBytes: 1000, maxAutoSyncSize: 1 << 20)
         world.replicas["watch"]?.setRule(KeyRule(policy: .never), of: "no")
@@ -216,7 +218,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `A message that could not be handed over is made up for`(isTakenBack: Bool) throws {
+    func `A message that couldn't be sent is replaced by a later one`(isTakenBack: Bool) throws {
         // Both keys are in one bucket, so a comparison lists keys that both devices have.
         let other = try #require(
             (0..<10_000).map { "other\($0)" }.first { KeyDigest.bucket(of: $0) == KeyDigest.bucket(of: "a") })
@@ -237,7 +239,7 @@ import Testing
         #expect(world.replicas["watch"]?.status(of: "a") == .synced)
     }
 
-    @Test func `A message sent after an answer has its own retry time`() {
+    @Test func `A message sent after an answer has a retry time of its own`() {
         var world = KeyWorld()
         world.meetAndSettle()
         world.set("phone", "a", "first")
@@ -252,7 +254,7 @@ import Testing
         #expect(world.packets.count == 1)
     }
 
-    @Test func `A peer that comes back is asked again soon, however long it was silent`() throws {
+    @Test func `A peer that returns is asked again soon, however long it was silent`() throws {
         var world = KeyWorld()
         world.meet("phone")
         var planned = world.replicas["phone"]?.planRetries(at: world.now)
@@ -290,7 +292,7 @@ import Testing
         return (messages, last)
     }
 
-    @Test("Where an answer takes longer than the first repetition, repeating ends", arguments: [1, 5, 30, 90])
+    @Test("If an answer takes longer than the first repetition, repeating ends", arguments: [1, 5, 30, 90])
     func repeatingEnds(latency: Int) {
         var world = Self.world(3000)
         for id in ["phone", "watch"] { world.meet(id) }

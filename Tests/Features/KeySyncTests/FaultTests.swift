@@ -24,7 +24,7 @@ struct KeyPromise: Sendable, CustomTestStringConvertible {
             world.settle()
             return world.text("phone", "a") == "1" && world.text("watch", "b") == "2"
         },
-        KeyPromise(name: "L2: what was removed while the peer was away stays removed", mutation: .noTombstones) {
+        KeyPromise(name: "L2: a key removed while the peer was away stays removed", mutation: .noTombstones) {
             var world = KeyWorld()
             world.set("phone", "a", "1")
             world.meetAndSettle()
@@ -33,7 +33,7 @@ struct KeyPromise: Sendable, CustomTestStringConvertible {
             world.meetAndSettle()
             return world.text("phone", "a") == nil && world.text("watch", "a") == nil
         },
-        KeyPromise(name: "L2: a relaunch forgets no peer that has not heard of a removal", mutation: .forgetsPeers) {
+        KeyPromise(name: "L2: a relaunch remembers peers that haven't learned of a removal", mutation: .forgetsPeers) {
             var world = KeyWorld()
             world.meetAndSettle()
             for index in 0..<2 * KeyLimits.removedMax {
@@ -47,8 +47,9 @@ struct KeyPromise: Sendable, CustomTestStringConvertible {
             world.meetAndSettle()
             return world.replicas["phone"]?.entries.count == 2 * KeyLimits.removedMax
         },
-        KeyPromise(name: "L6: of a large value goes on, after a relaunch, what has not come", mutation: .forgetsPieces)
-        {
+        KeyPromise(
+            name: "L6: a large value continues after a relaunch with the missing pieces", mutation: .forgetsPieces
+        ) {
             var world = KeyWorld(rules: ["large": KeyRule()], messageBytes: 1000, maxAutoSyncSize: 1 << 20)
             world.meetAndSettle()
             world.set("phone", "large", String(repeating: "x", count: 5000))
@@ -63,7 +64,7 @@ struct KeyPromise: Sendable, CustomTestStringConvertible {
             }
             return world.text("watch", "large")?.utf8.count == 5000 && bytes < 4000
         },
-        KeyPromise(name: "L3: an older value that comes late changes nothing", mutation: .arrivalOrder) {
+        KeyPromise(name: "L3: an older value that arrives late changes nothing", mutation: .arrivalOrder) {
             var world = KeyWorld()
             world.meetAndSettle()
             world.set("phone", "a", "old")
@@ -101,7 +102,7 @@ struct KeyPromise: Sendable, CustomTestStringConvertible {
             return world.text("watch", "a") == "1" && (0..<40).allSatisfy { world.text("watch", "k\($0)") != nil }
                 && world.text("watch", "large")?.utf8.count == 2000
         },
-        KeyPromise(name: "L7: each key says why it does not travel", mutation: .silentErrors) {
+        KeyPromise(name: "L7: each key reports why it isn't sent", mutation: .silentErrors) {
             let rules = ["large": KeyRule(), "here": KeyRule(availability: .phoneOnly)]
             var world = KeyWorld(rules: rules, maxAutoSyncSize: 1000)
             world.set("phone", "large", String(repeating: "x", count: 2000))
@@ -145,7 +146,8 @@ struct KeyPromise: Sendable, CustomTestStringConvertible {
             world.deliverAll()
             return world.text("watch", "a") == "1" && world.text("watch", "b") == "2"
         },
-        KeyPromise(name: "L11: secured keys need the app's word and a link that encrypts", mutation: .securedLeaves) {
+        KeyPromise(name: "L11: secured keys need the app's permission and an encrypted link", mutation: .securedLeaves)
+        {
             func arrives(shared: Bool, secured: Bool) -> Bool {
                 var world = KeyWorld(rules: ["s": KeyRule(isSecured: true, sharesSecured: shared)])
                 for id in world.replicas.keys { world.replicas[id]?.isLinkSecured = secured }
@@ -164,11 +166,11 @@ struct KeyPromise: Sendable, CustomTestStringConvertible {
 
 @Suite("Faults of key sync")
 struct FaultTests {
-    @Test("The promise is kept", arguments: KeyPromise.all)
+    @Test("The rule holds", arguments: KeyPromise.all)
     func isKept(_ promise: KeyPromise) { #expect(promise.holds()) }
 
     @Test(
-        "Its twin with the fault is found out",
+        "The rule detects the fault",
         .breaksRules,
         arguments: KeyPromise.all)
     func twinIsFound(_ promise: KeyPromise) { #expect(!breaking(promise.mutation, during: promise.holds)) }

@@ -55,10 +55,10 @@ import Testing
         #expect(bytes <= KeyLimits.refusedBytesMax && bytes > KeyLimits.refusedBytesMax / 2)
         // After they have been sent, there is space for keys that the peer offers again.
         let next = replica.nextMessage(to: "liar")
-        let told = try #require(next)
-        #expect(told.refused == peer.refusals && told.isSound)
+        let reported = try #require(next)
+        #expect(reported.refused == peer.refusals && reported.isSound)
         #expect(replica.peers["liar"]?.refusals.isEmpty == true && replica.peers["liar"]?.report.isEmpty == true)
-        replica.undoSend(of: told, to: "liar")
+        replica.undoSend(of: reported, to: "liar")
         #expect(replica.peers["liar"]?.refusals == peer.refusals && replica.peers["liar"]?.report == peer.report)
     }
 }

@@ -61,7 +61,7 @@ struct KeyExplorer {
     }
 }
 
-@Suite("All orders of the handshake")
+@Suite("Every order of the handshake")
 struct InterleavingTests {
     @Test("Every order of five steps ends with the newest value on both")
     func allEnd() {

@@ -23,7 +23,7 @@ import Testing
         #expect(names.count == 2 && Set(names.map { StorageRouter.storeKey(of: $0) }.map { Array($0.utf8) }).count == 1)
     }
 
-    @Test func `A key that an earlier version stored in the other normal form is found, moved and removed`()
+    @Test func `A key stored by an earlier version in the other normal form is found, moved and removed`()
         async throws
     {
         let (store, key) = (MemoryStore(), StorageKey<Int>(Self.composed))

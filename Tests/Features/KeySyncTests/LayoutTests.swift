@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `A message that is cut anywhere is none`() {
+    @Test func `A message cut anywhere is invalid`() {
         let bytes = Self.full.packed()
         for length in bytes.indices {
             #expect(throws: WireError.self) {
@@ -87,7 +87,7 @@ import Testing
         #expect(!refuses { _ in })
     }
 
-    @Test func `A stored entry comes back, and a damaged one is told`() throws {
+    @Test func `A stored entry is restored, and a damaged one is reported`() throws {
         for bytes in [nil, Data(), Data(0...200)] {
             let entry = StateEntry(version: Self.name("", 1 << 40).version, bytes: bytes)
             var writer = WireWriter()

@@ -41,7 +41,7 @@ private struct Picky: Codable, Sendable, Equatable {
 }
 
 @MainActor @Suite struct ProblemTests {
-    @Test func `A key needs only a name, and is the same on both devices`() async throws {
+    @Test func `A key that has only a name is the same on both devices`() async throws {
         let world = try RouterWorld()
         let (phone, watch) = (Player(router: world["phone"].router), Player(router: world["watch"].router))
         try await world.attachAll()
@@ -117,7 +117,7 @@ private struct Picky: Codable, Sendable, Equatable {
         #expect(router.problems.isEmpty)
     }
 
-    @Test func `A store that refuses writes is a problem until it takes them`() async throws {
+    @Test func `A store that rejects writes is a problem until it accepts them`() async throws {
         let store = FailingStore()
         let world = try RouterWorld { _ in store }
         let router = world["phone"].router
@@ -132,14 +132,14 @@ private struct Picky: Codable, Sendable, Equatable {
     @Test func `A view that read problems before the router was attached sees those of the connection`() async throws {
         let world = try RouterWorld()
         let router = world["phone"].router
-        let isTold = Locked(false)
+        let hasChanged = Locked(false)
         withObservationTracking {
             _ = router.problems
         } onChange: {
-            isTold.withLock { $0 = true }
+            hasChanged.withLock { $0 = true }
         }
         try await router.attach(over: world.network.makeTransport(localPeer: world["phone"].peer))
-        #expect(isTold.withLock { $0 })
+        #expect(hasChanged.withLock { $0 })
         #expect(router.problems.isEmpty)
         await router.detach()
     }

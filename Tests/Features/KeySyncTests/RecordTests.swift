@@ -7,7 +7,7 @@ import Testing
 
 @testable import MeshKeySync
 
-@Suite("What was seen of each author") struct RecordTests {
+@Suite("The record of seen changes") struct RecordTests {
     static let count = 400
     static let names = (0..<count).map { "k\($0)" }
 
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "Without the record they return",
+        "Without the record, removed keys return",
         .breaksRules)
     func withoutTheRecord() {
         breaking(KeyMutation.noRecord) {
@@ -76,7 +76,7 @@ import Testing
         for id in ["phone", "watch", "tablet"] { #expect(Self.returned(in: world, id) == 10, "\(id)") }
     }
 
-    @Test("A manual key that is sent a month later is new, whatever was synced meanwhile")
+    @Test("A manual key sent a month later counts as new, whatever was synced meanwhile")
     func manualKey() {
         var world = KeyWorld(rules: ["m": KeyRule(policy: .manual)])
         world.meetAndSettle()
@@ -94,7 +94,7 @@ import Testing
         #expect(world.text("watch", "m") == "early")
     }
 
-    @Test("A value that the peer refuses, or that is too large, arrives once the peer takes it")
+    @Test("A value that the peer rejects, or that is too large, arrives once the peer accepts it")
     func refusedAndTooLarge() {
         var world = KeyWorld(rules: ["no": KeyRule(), "large": KeyRule()], maxAutoSyncSize: 100)
         world.replicas["watch"]?.setRule(KeyRule(policy: .never), of: "no")
@@ -143,7 +143,7 @@ import Testing
         return world
     }
 
-    @Test("A restored device gets back what it had set since, and removes nothing of it")
+    @Test("A restored device gets back the values it had set since, and removes none")
     func lostChangeComesBack() {
         for settlesFirst in [true, false] {
             let world = Self.afterLostChange(settlesFirst: settlesFirst)
@@ -152,13 +152,13 @@ import Testing
     }
 
     @Test(
-        "A restored device that keeps its author takes its own lost changes for removed",
+        "A restored device that kept its author would take its own lost changes for removals",
         .breaksRules)
     func keepsAuthor() {
         breaking(KeyMutation.keepsAuthor) { #expect(Self.afterLostChange().text("watch", "lost") == nil) }
     }
 
-    @Test("A peer states nothing of which the other has not confirmed everything")
+    @Test("A peer states nothing before the other one has confirmed everything in it")
     func recordWaits() {
         #expect(Self.afterLateMessage() == "1")
         if BrokenRules.areThere { breaking(KeyMutation.recordTooSoon) { #expect(Self.afterLateMessage() == nil) } }
@@ -209,14 +209,14 @@ import Testing
         return world
     }
 
-    @Test("A record of what a lost store had removes nothing", arguments: [true, false])
+    @Test("A lost store's record removes nothing", arguments: [true, false])
     func recordOfLostStore(watchIsRelaunched: Bool) {
         let world = Self.afterRecordOfLostStore(watchIsRelaunched: watchIsRelaunched)
         for id in ["phone", "watch"] { #expect(world.text(id, "a")?.count == 400) }
     }
 
     @Test(
-        "Where every record counts, it removes the other device's only copy",
+        "If every record counted, it would remove the other device's only copy",
         .breaksRules,
         arguments: [true, false])
     func recordCountsUnasked(watchIsRelaunched: Bool) {
@@ -249,7 +249,7 @@ import Testing
         #expect(packed[11..<golden.count] == golden[11...])
     }
 
-    @Test("A peer that doesn't ask with a record is told none")
+    @Test("A peer that asks without a record gets none")
     func versionBefore() {
         var world = KeyWorld()
         func withoutRecords(_ packets: [KeyWorld.Packet]) -> [KeyWorld.Packet] {
@@ -275,7 +275,7 @@ import Testing
         #expect(world.replicas["phone"]?.seen.stamps.keys.contains { $0.hasPrefix("watch") } == false)
     }
 
-    @Test("A record in the store reads as it was written, and every part of one is refused")
+    @Test("A stored record is read as written, and every truncated one is rejected")
     func storedRecord() throws {
         let record = StateVector([
             "phone#1": HybridTimestamp(rawValue: 5), "watch#ff+": HybridTimestamp(rawValue: 1 << 50),
@@ -289,7 +289,7 @@ import Testing
     }
 }
 
-@Suite("Keys of which nothing is known") struct LooseKeyTests {
+@Suite("Keys with unknown status") struct LooseKeyTests {
     /// Found by the simulation (seed 2000671): the watch dies after it takes a key, before it learns that its confirmation
     /// arrived. It asks, and the phone answers that nothing differs. Only the phone then knew that both have the key.
     private static func statuses() -> [KeyStatus?] {
@@ -307,7 +307,7 @@ import Testing
         return ["phone", "watch"].map { world.replicas[$0]?.status(of: "a") }
     }
 
-    @Test("An answer that lists no difference confirms what was asked about")
+    @Test("An answer without differences confirms the keys that were asked about")
     func answerConfirms() {
         #expect(Self.statuses() == [.synced, .synced])
         if BrokenRules.areThere {
@@ -315,7 +315,7 @@ import Testing
         }
     }
 
-    @Test("A key of which a lost answer would have told is asked about again")
+    @Test("A key whose answer was lost is asked about again")
     func asksAgain() {
         var world = KeyWorld()
         world.set("phone", "a", "1")
@@ -330,7 +330,7 @@ import Testing
         #expect(world.replicas["phone"]?.status(of: "a") == .synced)
     }
 
-    @Test("Where a peer of the version before leaves a key open, asking becomes rare")
+    @Test("If a peer of the previous version leaves a key open, asking becomes rare")
     func askingBecomesRare() {
         var world = KeyWorld()
         world.meetAndSettle()

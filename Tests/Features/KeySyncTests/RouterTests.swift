@@ -21,7 +21,7 @@ import Testing
     let volume = StorageKey<Int>("volume")
     let title = StorageKey<String>("title", codec: JSONCodec())
 
-    @Test func `L1 L9 a change here is the value there, both ways, whichever attaches first`() async throws {
+    @Test func `L1 L9 a change on either device is the value on the other, whichever attaches first`() async throws {
         for order in [["phone", "watch"], ["watch", "phone"]] {
             let world = try RouterWorld()
             try await world[order[0]].router.attach(to: world[order[0]].connection)
@@ -53,7 +53,7 @@ import Testing
     }
 
     #if SQLite
-        @Test func `Keys in SQLite are there in the next life`() async throws {
+        @Test func `Keys in SQLite are restored at the next launch`() async throws {
             let folder = FileManager.default.temporaryDirectory.appending(path: "keys-\(UUID())")
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -72,7 +72,7 @@ import Testing
         }
     #endif
 
-    @Test func `A peer's confirmations are known after a relaunch before the peer is back`() async throws {
+    @Test func `After a relaunch, a peer's confirmations are known before the peer is back`() async throws {
         let world = try RouterWorld()
         try await world.attachAll()
         try await world["phone"].router.set(7, for: volume)
@@ -93,8 +93,7 @@ import Testing
         #expect(await world["phone"].router.status(of: "title") == .pending)
     }
 
-    @Test func `L6 a large value that has come in part goes on where it was when both are launched anew`() async throws
-    {
+    @Test func `L6 a partly received large value continues after both apps relaunch`() async throws {
         let picture = StorageKey<Data>("picture", syncPolicy: .manual)
         let world = try RouterWorld()
         try await world.attachAll()
@@ -152,7 +151,7 @@ import Testing
         #expect(try await watch.router.get(title) == nil)
     }
 
-    @Test func `After detach nothing travels, and values set meanwhile travel when attached again`() async throws {
+    @Test func `After detach nothing is sent; values set meanwhile are sent once attached again`() async throws {
         let world = try RouterWorld()
         try await world.attachAll()
         try await world["phone"].router.set(7, for: volume)
@@ -167,7 +166,7 @@ import Testing
         #expect(try await world.run { try await world["watch"].router.get(volume) == 8 })
     }
 
-    @Test func `A change that the store refused is written and sent once the store takes it`() async throws {
+    @Test func `A change that the store rejected is written and sent once the store accepts it`() async throws {
         let store = FailingStore()
         let world = try RouterWorld { $0 == "phone" ? store : MemoryStore() as any SessionStore }
         try await world.attachAll()
@@ -185,13 +184,15 @@ import Testing
 
     /// Regression: a watch that is off for days stays in reach, because the platform keeps messages for it. The router repeated
     /// the keys every 5 minutes, and the platform kept every repetition.
-    @Test func `A message that waits in the transport is not repeated, and a lost one is`() async throws {
+    @Test func `A message waiting in the transport isn't repeated, and a lost one is`() async throws {
         let count = try await countSends()
         #expect(count.whileWaiting <= 2)
         #expect(count.afterwards >= 2)
     }
 
-    @Test(.breaksRules) func `A message that waits in the transport would be repeated every 5 minutes`() async throws {
+    @Test(.breaksRules) func `Without the rule, a message waiting in the transport is repeated every 5 minutes`()
+        async throws
+    {
         let count = try await breaking(KeyMutation.repeatsUndelivered) { try await countSends() }
         #expect(count.whileWaiting > 12)
     }
@@ -212,7 +213,7 @@ import Testing
         return (count, transport.sent.withLock { $0.count })
     }
 
-    @Test func `A second router of one connection is refused, and one of another shares nothing with it`() async throws
+    @Test func `A second router on one connection is rejected, and one on another connection is separate`() async throws
     {
         let world = try RouterWorld(["phone", "watch", "tablet"])
         try await world.attachAll()
@@ -228,7 +229,7 @@ import Testing
         #expect(try await second.get(volume) == 3)
     }
 
-    @Test func `L11 a secured key leaves over a link that is secured, and over no other`() async throws {
+    @Test func `L11 a secured key is sent only over a secured link`() async throws {
         let secret = StorageKey<String>("secret", isSecured: true, sharesSecured: true)
         for isSecured in [true, false] {
             let world = try RouterWorld(isSecured: isSecured)
@@ -243,7 +244,9 @@ import Testing
         }
     }
 
-    @Test func `L7 what one version cannot read is told by key, kept, and given to one that can`() async throws {
+    @Test func `L7 a value that one version can't read is reported by key, kept, and passed to a version that can`()
+        async throws
+    {
         let world = try RouterWorld()
         try await world.attachAll()
         try await world["phone"].router.set("new", for: StorageKey<String>("format", schema: 2))
@@ -266,7 +269,7 @@ import Testing
         #expect(try await watch.router.get(StorageKey<String>("type")) == "text")
     }
 
-    @Test func `A damaged entry in the store is told by its key, and comes again from the peer`() async throws {
+    @Test func `A damaged entry in the store is reported by its key, and restored by the peer`() async throws {
         let world = try RouterWorld()
         let watch = world["watch"]
         var batch = StoreBatch()
@@ -274,7 +277,7 @@ import Testing
         try watch.store.commit(batch)
         try await watch.router.attach(to: watch.connection)
         guard case .failed = await watch.router.status(of: "volume") else {
-            Issue.record("a damaged entry is not told")
+            Issue.record("a damaged entry isn't reported")
             return
         }
         #expect(try watch.store.value(for: StorageRouter.storeKey(of: volume.name)) == [1, 2, 3])
@@ -286,7 +289,7 @@ import Testing
 
     // MARK: - Observation
 
-    @Test func `A change by the peer is seen once, and keys that come together in one turn`() async throws {
+    @Test func `A peer's change is seen once, and keys that arrive together in one turn`() async throws {
         let world = try RouterWorld()
         try await world.attachAll()
         let router = world["watch"].router
@@ -306,7 +309,7 @@ import Testing
         #expect(model.error == nil)
     }
 
-    @Test func `A view model's change shows at once and soon on the peer; of several, the last`() async throws {
+    @Test func `A view model's change shows at once, and its last change soon on the peer`() async throws {
         let world = try RouterWorld()
         try await world.attachAll()
         let (here, there) = (Model(world["phone"].router), Model(world["watch"].router))
@@ -320,7 +323,7 @@ import Testing
         #expect(try await world.run { here.title == "song" })
     }
 
-    @Test func `A value of another type leaves what is shown, and says so`() async throws {
+    @Test func `A value of another type leaves the shown value, with an error`() async throws {
         let world = try RouterWorld()
         try await world.attachAll()
         let model = Model(world["watch"].router)
@@ -332,7 +335,7 @@ import Testing
         #expect(model.error == nil)
     }
 
-    @Test func `The stream of a key begins with the present value`() async throws {
+    @Test func `A key's stream starts with the current value`() async throws {
         let router = StorageRouter()
         try await router.set(1, for: volume)
         var values = await router.values(of: volume).makeAsyncIterator()

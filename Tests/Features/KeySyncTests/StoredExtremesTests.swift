@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
-    func `State received from a peer is read as it was written`(seed: UInt64) throws {
+    func `State received from a peer is stored and read unchanged`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         var replica = KeyReplica(author: "phone#1")
         replica.setRule(KeyRule(), of: "a")

@@ -27,7 +27,7 @@ import Testing
         return try KeyPeerStore(store).peers.first?.download
     }
 
-    @Test func `A record reads as it was written, and every part of one is refused`() throws {
+    @Test func `A record is read as written, and every truncated one is rejected`() throws {
         var peer = StoredPeer(id: "phone", order: 300)
         for bucket in peer.digests.indices { peer.digests[bucket] = UInt64(bucket) &* 0x9e37_79b9_7f4a_7c15 }
         let bytes = peer.stored()
@@ -38,7 +38,7 @@ import Testing
         #expect(throws: WireError.self) { try StoredPeer(stored: bytes + [0]) }
     }
 
-    @Test func `Pieces come back whole, in whatever lengths they came, and what says otherwise begins anew`() throws {
+    @Test func `Pieces of any lengths are restored whole, and contradicting ones start over`() throws {
         let store = MemoryStore()
         for counts in [[10], [20, 50], [51, 52, 90]] {
             let last = counts.last ?? 0
@@ -54,8 +54,7 @@ import Testing
         #expect(try store.catalog(prefix: "sessionmesh.keys/pieces/").journals.isEmpty)
     }
 
-    @Test func `Of more peers than are known those that are away longest make room, and their places are free`() throws
-    {
+    @Test func `Beyond the maximum, the peers that are away longest are forgotten, and their places are free`() throws {
         let store = MemoryStore()
         var (replica, peerStore) = (KeyReplica(author: "phone#1"), KeyPeerStore())
         for number in 0..<3 * KeyLimits.peersMax {
@@ -75,7 +74,7 @@ import Testing
         #expect(replica.peers["one more"] == nil)
     }
 
-    @Test func `Peers' state that is written late or never makes no key wrongly synced`() {
+    @Test func `Peers' state written late or never doesn't mark a key as synced`() {
         var replica = KeyReplica(author: "phone#1")
         for key in ["a", "b"] { _ = replica.set(Data([1]), key, at: HybridTimestamp(rawValue: 1 << 20)) }
         replica.meet("watch")

@@ -24,7 +24,9 @@ struct Theme: Codable, Sendable, Hashable {
         return try key.decode(key.encode(value)) == value
     }
 
-    @Test(arguments: codecs.indices) func `Values of any type come back through any codec`(_ index: Int) throws {
+    @Test(arguments: codecs.indices) func `Values of any type make the round trip through any codec`(_ index: Int)
+        throws
+    {
         let codec = Self.codecs[index]
         #expect(try roundTrip(Theme(), codec))
         #expect(try roundTrip([Theme(), Theme(scale: .infinity)], codec))
@@ -36,7 +38,7 @@ struct Theme: Codable, Sendable, Hashable {
         #expect(try roundTrip(UUID(), codec))
     }
 
-    @Test func `A key reads what another codec of the library has written, and the app's own bytes`() throws {
+    @Test func `A key reads values of another of the library's codecs, and the app's own bytes`() throws {
         for writer in Self.codecs {
             for reader in Self.codecs {
                 let data = try StorageKey<Theme>("key", codec: writer).encode(Theme())

@@ -14,7 +14,7 @@ import Testing
         if case .deliveryFailed(_, .incompatiblePeer, _) = event { true } else { false }
     }
 
-    @Test func `An answer of a later version is an incompatible peer to the caller`() async throws {
+    @Test func `The caller gets incompatiblePeer for a later version's answer`() async throws {
         let world = World(seed: 71)
         let (here, there) = try await world.pair()
         let pending = Pending { try await here.requests.send(Find(name: "a"), strategy: .liveOnly, to: watch) }
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `A fire-and-forget request that is refused while its sender waits for a sign is told as a failure`()
+    @Test func `A fire-and-forget request rejected while its sender waits is reported as a failure`()
         async throws
     {
         let world = World(seed: 75)
@@ -56,7 +56,7 @@ import Testing
         withExtendedLifetime(route) {}
     }
 
-    @Test func `An endless name and an unknown kind are reported`() async throws {
+    @Test func `An overlong name and an unknown kind are reported`() async throws {
         let world = World(seed: 72)
         let (here, there) = try await world.pair()
         let sender = RequestSender(connection: here.connection)
@@ -71,7 +71,7 @@ import Testing
         await world.run { there.events.all.count(where: isIncompatible) == 2 }
     }
 
-    @Test func `A request that is repeatedly refused as late is sent again at most three times`() async throws {
+    @Test func `A request repeatedly rejected as late is sent again at most three times`() async throws {
         let world = World(seed: 73)
         let transport = StubbornTransport(world.network.makeTransport(localPeer: phone))
         let here = try Device(phone, transport, store: nil, clock: world.network.clock)
@@ -96,7 +96,7 @@ import Testing
         #expect(transport.sendCount <= 4)
     }
 
-    @Test func `More than is handled at once is let go, and its senders try again`() async throws {
+    @Test func `Requests beyond the maximum at once are dropped, and their senders retry`() async throws {
         let world = World(seed: 74)
         let (here, there) = try await world.pair()
         let mayEnd = AsyncValue<Bool>()
@@ -118,7 +118,7 @@ import Testing
         for (left, call) in calls.enumerated() { #expect(try await world.finish(call) == left) }
     }
 
-    @Test func `A second copy of a waiting request is not refused for lack of space`() async throws {
+    @Test func `A second copy of a waiting request isn't rejected for lack of space`() async throws {
         let world = World(seed: 76)
         let (here, there) = try await world.pair()
         let mayEnd = AsyncValue<Bool>()
@@ -149,7 +149,7 @@ import Testing
         mayEnd.resolve(true)
     }
 
-    @Test func `A slot under another peer's name is not run as a request`() async throws {
+    @Test func `A slot under another peer's name isn't run as a request`() async throws {
         let world = World(seed: 77)
         let (here, there) = try await world.pair()
         let done = Done()
@@ -206,7 +206,7 @@ import Testing
         #expect(here.requests.ignoredReplyCount == 0)
     }
 
-    @Test func `A slot is emptied when all its peers have the request`() async throws {
+    @Test func `A slot is cleared once all its peers have the request`() async throws {
         let world = World(seed: 75)
         let (here, there) = try await world.pair()
         let other = try world.device(tablet)

@@ -8,8 +8,7 @@ import Testing
 @testable import MeshRequests
 
 @Suite struct ProblemTests {
-    @Test func `Requests that are made again on a connection are the same, and the last handler answers`() async throws
-    {
+    @Test func `A second SessionRequests on a connection is the same, and the last handler answers`() async throws {
         let world = World(seed: 14)
         let (here, there) = try await world.pair()
         let again = try SessionRequests(connection: there.connection)
@@ -26,7 +25,7 @@ import Testing
             message.hasPrefix("the handler of Add from MeshRequestsTests/ProblemTests.swift:\(line) was replaced at"))
     }
 
-    @Test func `A view that comes again registers its handler again`() async throws {
+    @Test func `A view that appears again registers its handler again`() async throws {
         let world = World(seed: 15)
         let (here, there) = try await world.pair()
         for factor in 1...2 {
@@ -36,7 +35,7 @@ import Testing
         #expect(there.requests.problems.isEmpty)
     }
 
-    @Test func `An app that receives the messages for requests itself gets a thrown error`() async throws {
+    @Test func `An app that already receives request messages itself gets a thrown error`() async throws {
         let world = World(seed: 16)
         let transport = world.network.makeTransport(localPeer: phone)
         let connection = TransportConnection(transport: transport, clock: world.network.clock(of: phone))
@@ -49,7 +48,7 @@ import Testing
         withExtendedLifetime(route) {}
     }
 
-    @Test func `Requests over a transport need no connection, and share the one that is there`() async throws {
+    @Test func `Requests over a transport need no connection, and share an existing one`() async throws {
         let world = World(seed: 17)
         let (transport, other) = (
             world.network.makeTransport(localPeer: phone), world.network.makeTransport(localPeer: watch)
@@ -108,7 +107,7 @@ import Testing
         #expect(here.requests.problems.isEmpty)
     }
 
-    @Test func `A fire-and-forget request without a handler is a problem where it is dropped, until there is one`()
+    @Test func `A fire-and-forget request without a handler is a problem on the receiver until there is one`()
         async throws
     {
         let world = World(seed: 20)

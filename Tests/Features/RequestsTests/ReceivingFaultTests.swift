@@ -43,7 +43,7 @@ import Testing
         #expect(complaint(expected: [1], handled: faulty.handled) != nil)
     }
 
-    @Test func `W2 a request leaves nothing behind in the context`() async throws {
+    @Test func `W2 a request leaves nothing in the context`() async throws {
         func complaint(keys: Int) -> String? { keys == 0 ? nil : "\(keys) keys are left" }
         let world = World(seed: 12)
         let (here, there) = try await world.pair()
@@ -69,7 +69,7 @@ import Testing
         #expect(complaint(keys: faulty.contextKeys.count) != nil)
     }
 
-    @Test func `W3 one context request runs once however often the context comes`() async throws {
+    @Test func `W3 a context request runs once, however often the context arrives`() async throws {
         let world = World(seed: 13)
         let store = MemoryStore()
         let here = try world.device(phone)
@@ -126,7 +126,7 @@ import Testing
         #expect(complaint(expected: [4], handled: faulty.handled) != nil)
     }
 
-    @Test func `W4 a live copy that vanished is followed by a queued one, and one runs`() async throws {
+    @Test func `W4 a live copy whose answer is lost is followed by a queued copy, and one runs`() async throws {
         let world = World(seed: 15)
         let (here, there) = try await world.pair()
         let done = Done()
@@ -144,7 +144,7 @@ import Testing
         #expect(here.events.all.contains(.fallbackUsed(from: .live, to: .queue)))
     }
 
-    @Test func `W4 a queued copy that the answer has overtaken is withdrawn`() async throws {
+    @Test func `W4 a queued copy overtaken by the answer is withdrawn`() async throws {
         let world = World(seed: 15)
         let here = try world.device(phone, lanes: ScenarioLanes.datagrams)
         let there = try world.device(watch, lanes: ScenarioLanes.datagrams)
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test(arguments: [DeliveryStrategy.queueOnly, .latestOnly, .liveOnly, .liveThenQueue])
-    func `W5 what has timed out is not run when the peer comes back`(strategy: DeliveryStrategy) async throws {
+    func `W5 a request that timed out isn't run when the peer returns`(strategy: DeliveryStrategy) async throws {
         let world = World(seed: 16)
         let (here, there) = try await world.pair()
         let done = Done()
@@ -189,7 +189,7 @@ import Testing
         #expect(complaint(expected: [], handled: faulty.handled) != nil)
     }
 
-    @Test func `W5 a copy that the platform delivers too late is refused by the receiver and reported`() async throws {
+    @Test func `W5 the receiver rejects and reports a copy that the platform delivers too late`() async throws {
         let world = World(seed: 17)
         let (here, there) = try await world.pair()
         let done = Done()
@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test(arguments: [-600, -30, 30, 600], DeliveryStrategy.allCases)
-    func `W5 clocks that differ do not make a request too late`(ahead: Int, strategy: DeliveryStrategy) async throws {
+    func `W5 different clocks don't make a request too late`(ahead: Int, strategy: DeliveryStrategy) async throws {
         let world = World(seed: 18)
         world.network.setClockOffset(.seconds(ahead), of: watch)
         let (here, there) = try await world.pair()
@@ -223,7 +223,7 @@ import Testing
     }
 
     @Test(arguments: [-3_600, 3_600], [phone, watch])
-    func `a clock that is set while the apps run makes no request late`(ahead: Int, setter: SessionPeer) async throws {
+    func `setting a clock while the apps run makes no request late`(ahead: Int, setter: SessionPeer) async throws {
         let world = World(seed: 18)
         let (here, there) = try await world.pair()
         there.requests.register(Add.self) { $0.left + $0.right }
@@ -237,7 +237,7 @@ import Testing
         #expect(!there.events.all.contains(.requestExpired(requestType: "Add")))
     }
 
-    @Test func `A request without a stamp is not refused because of a request from a day ago`() async throws {
+    @Test func `A request without a stamp isn't rejected because of a day-old request`() async throws {
         let world = World(seed: 20)
         let (here, there) = try await world.pair()
         let done = Done()
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func `W9 queued requests are handled in the order in which they were sent`() async throws {
+    @Test func `W9 queued requests are handled in the order sent`() async throws {
         func complaint(_ handled: [Int], sent: Int) -> String? {
             handled == Array(0..<sent) ? nil : "handled as \(handled)"
         }

@@ -44,7 +44,7 @@ import Testing
 
     /// The only copy has arrived, and no other follows. The next process doesn't know any peer when it starts.
     @Test(arguments: [false, true])
-    func `W6 what a process before has left to say is said when its peer is there`(hasEnded: Bool) async throws {
+    func `W6 replies left by an earlier process are sent once the peer is present`(hasEnded: Bool) async throws {
         let world = World(seed: 66)
         let store = MemoryStore()
         let mortal = MortalStore(store)
@@ -83,7 +83,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `Requests that were taken and not begun run in the next process, in order`() async throws {
+    @Test func `Requests accepted but not started run in the next process, in order`() async throws {
         let world = World(seed: 62)
         let (store, transportStore) = (MemoryStore(), MemoryStore())
         let mortal = MortalStore(store)
@@ -116,7 +116,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test func `W4 a second copy gets the reply of the process before`() async throws {
+    @Test func `W4 a second copy gets the earlier process's reply`() async throws {
         let world = World(seed: 63)
         let store = MemoryStore()
         let here = try world.device(phone)
@@ -141,7 +141,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `W6 a reply to a requester that has relaunched is reported and does no harm`() async throws {
+    @Test func `W6 a reply to a relaunched requester is reported and dropped`() async throws {
         let world = World(seed: 64)
         let here = try world.device(phone, transportStore: MemoryStore())
         let there = try world.device(watch)
@@ -162,7 +162,7 @@ import Testing
         #expect(try await world.finish { try await again.requests.send(Add(left: 1, right: 0)) } == 1)
     }
 
-    @Test func `A store that takes nothing lets nothing run`() async throws {
+    @Test func `Nothing runs while the store rejects writes`() async throws {
         let world = World(seed: 65)
         let store = MortalStore(MemoryStore())
         let here = try world.device(phone)
@@ -185,7 +185,7 @@ import Testing
     }
 
     /// A write after a process's end would change the store of the next process. All writes of that one would then fail.
-    @Test func `A process that ends while it writes has written before its end`() throws {
+    @Test func `A process that ends during a write finishes the write first`() throws {
         let memory = MemoryStore()
         let (mortal, isEnded, endedEarly) = (Locked<MortalStore?>(nil), DispatchSemaphore(value: 0), Locked(false))
         let store = MortalStore(

@@ -53,7 +53,7 @@ import Testing
     }
 
     /// The sender relies on the kept copy. The live copy may still wait for its handler when the process ends.
-    @Test func `The kept copy of a request that came live outlives the process`() async throws {
+    @Test func `The stored copy of a live request survives the process`() async throws {
         let store = MemoryStore()
         let first = ledger(store)
         let request = request(1)
@@ -62,7 +62,7 @@ import Testing
         #expect(try await ledger(store).load().waiting.map(\.key) == [key(request)])
     }
 
-    @Test func `A ledger goes on beneath what an earlier one has written late`() async throws {
+    @Test func `A ledger continues below an earlier one's late writes`() async throws {
         let store = MemoryStore()
         let (earlier, later) = (ledger(store), ledger(store))
         _ = try await earlier.load()
@@ -74,7 +74,7 @@ import Testing
         #expect(try await ledger(store).load().waiting.map(\.key) == [key(first)])
     }
 
-    @Test func `However many come, so many are known, and none runs twice`() async throws {
+    @Test func `A bounded number of requests is remembered, and none runs twice`() async throws {
         let store = MemoryStore()
         let ledger = ledger(store)
         let count = UInt64(RequestLedger.entriesMax * 2)
@@ -100,7 +100,7 @@ import Testing
         #expect(journal.positions.count <= RequestLedger.entriesMax * 4)
     }
 
-    @Test func `A request that never ends is known for as long`() async throws {
+    @Test func `A request that never ends is remembered until it does`() async throws {
         let ledger = ledger()
         let stuck = request(1)
         _ = try await ledger.take(stuck, as: key(stuck), isKept: false)
@@ -124,7 +124,7 @@ import Testing
         #expect(name(try await ledger.take(request(7), as: key(request(7)), isKept: false)) == "new")
     }
 
-    @Test func `Replies are kept up to so many bytes, and requests beyond them`() async throws {
+    @Test func `Replies are kept up to a number of bytes, and requests beyond it`() async throws {
         let ledger = ledger()
         let bytes = RequestLedger.replyBytesMax / 8
         for number in 1...16 as ClosedRange<UInt64> {
@@ -140,7 +140,7 @@ import Testing
         #expect(standings.suffix(7).allSatisfy { $0 == "answered answer" })
     }
 
-    @Test func `Bytes in the store that are no record are passed over`() async throws {
+    @Test func `Stored bytes that aren't a record are skipped`() async throws {
         let store = MemoryStore()
         let first = ledger(store)
         let request = request(1, body: Data([1, 2, 3]))

@@ -19,7 +19,7 @@ import Testing
     }()
 
     @Test(.serialized, arguments: seeds)
-    func `Over loss, duplicates, partitions, lies and relaunches every request runs at most once`(seed: UInt64)
+    func `Despite loss, duplicates, partitions, lies and relaunches, every request runs at most once`(seed: UInt64)
         async throws
     {
         let run = try PropertyRun(seed: seed)
@@ -28,7 +28,7 @@ import Testing
         #expect(complaints.isEmpty, "seed \(seed)")
     }
 
-    @Test func `The check can fail`() {
+    @Test func `The check detects a fault`() {
         var counts = PropertyRun.Counts()
         counts.ran = [1: 2, 3: 1]
         counts.succeeded = [1, 2]
@@ -48,7 +48,7 @@ final class PropertyRun: Sendable {
         var complaints: [String] {
             ran.filter { $0.value > 1 }.map { "\($0.key) ran \($0.value) times" }
                 + succeeded.filter { ran[$0] != 1 }.map { "\($0) succeeded and ran \(ran[$0] ?? 0) times" }
-                + promised.filter { ran[$0] == nil }.map { "\($0) was promised and did not run" }
+                + promised.filter { ran[$0] == nil }.map { "\($0) was promised but didn't run" }
         }
     }
 

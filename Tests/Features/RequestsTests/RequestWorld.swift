@@ -128,7 +128,7 @@ final class Pending<Value: Sendable>: Sendable {
     var isOver: Bool { over.withLock { $0 } }
 }
 
-// MARK: - What is asked
+// MARK: - Requests
 
 struct Add: SessionRequest {
     typealias Response = Int

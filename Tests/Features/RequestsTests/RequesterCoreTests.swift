@@ -10,7 +10,7 @@ import Testing
 /// The requesting side without a transport, a task or a clock.
 @Suite struct RequesterCoreTests {
     @Test(arguments: DeliveryStrategy.allCases)
-    func `In every order of what may happen a request ends once and leaves nothing`(strategy: DeliveryStrategy) async {
+    func `In every order of events a request ends once and leaves nothing`(strategy: DeliveryStrategy) async {
         var visits = 0
         for (delivery, isFireAndForget) in [(DeliveryMode.queued, false), (.immediate, false), (.queued, true)] {
             for isReachable in [true, false] {
@@ -30,7 +30,7 @@ import Testing
         #expect(visits > 1000, "\(visits)")
     }
 
-    @Test func `The check can fail`() {
+    @Test func `The check detects a fault`() {
         var play = Play(.queueOnly, .queued, isFireAndForget: false)
         play.take(.peerComes)
         play.take(.ask)
@@ -49,7 +49,7 @@ import Testing
         #expect(left.remains != nil)
     }
 
-    @Test func `The clocks of so many peers are remembered, and peers that can be reached keep theirs`() {
+    @Test func `A bounded number of peers' clocks is remembered, and reachable peers keep theirs`() {
         var core = RequesterCore(localPeer: phone) { UUID() }
         let near = SessionPeer(id: "near", deviceClass: .unknown, appInstanceID: "1", topology: .sameHost)
         let moment = RequestContext(elapsed: .zero, wall: 0, peers: [])
@@ -66,13 +66,13 @@ import Testing
         func wait(_ index: Int, until milliseconds: Int) {
             core.wait(.init(id: ids[index], event: .none, due: .milliseconds(milliseconds)))
         }
-        var told: [Int] = []
+        var ended: [Int] = []
         func advance(to milliseconds: Int) {
             while let due = core.deadline, due <= .milliseconds(milliseconds) {
                 core.tick(RequestContext(elapsed: due, wall: 0, peers: []))
                 for case .wake(let id, false) in core.takeDirectives() {
                     guard let index = ids.firstIndex(of: id) else { continue }
-                    told.append(index)
+                    ended.append(index)
                     if index == 6 { wait(7, until: 26) }
                 }
             }
@@ -81,14 +81,14 @@ import Testing
         core.endWait(ids[2])
         _ = core.takeDirectives()
         advance(to: 20)
-        #expect(told == [1, 3, 5])
+        #expect(ended == [1, 3, 5])
         wait(6, until: 25)
         advance(to: 100)
-        #expect(told == [1, 3, 5, 6, 7, 4, 0])
+        #expect(ended == [1, 3, 5, 6, 7, 4, 0])
         #expect(core.deadline == nil && core.waits.isEmpty)
     }
 
-    @Test func `However many wait, the clock has few calls to make`() {
+    @Test func `However many requests wait, few clock calls are scheduled`() {
         var core = RequesterCore(localPeer: phone) { UUID() }
         for due in 1...1000 {
             let id = UUID()
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// A clock call that an earlier call has overtaken changes nothing, and requests no other call.
-    @Test func `Calls of the clock do not grow in number`() {
+    @Test func `The number of clock calls doesn't grow`() {
         var core = RequesterCore(localPeer: phone) { UUID() }
         var calls: [Duration] = []
         func takeCalls() { for case .tick(let due) in core.takeDirectives() { calls.append(due) } }
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `A copy that was sent once more since the clocks differ decides nothing`() {
+    @Test func `A copy sent again because of differing clocks decides nothing`() {
         var play = Play(.queueOnly, .queued, isFireAndForget: false)
         play.take(.peerComes)
         play.take(.ask)
@@ -131,7 +131,7 @@ import Testing
         #expect(play.ends[play.asked[0]] == 1 && play.remains == nil)
     }
 
-    @Test func `An answer that comes before the transport is done ends the request, and the copy is taken back`() {
+    @Test func `An answer that arrives before the send returns ends the request and withdraws the copy`() {
         var play = Play(.queueOnly, .queued, isFireAndForget: false)
         play.take(.peerComes)
         play.take(.ask)
@@ -265,13 +265,13 @@ struct Play {
         for id in asked {
             let isUnderWay = core.calls[id] != nil
             if isFireAndForget {
-                if !isUnderWay, accepted[id] == nil { return "it is over, and nobody was told" }
+                if !isUnderWay, accepted[id] == nil { return "it ended without a report" }
             } else if ends[id, default: 0] != (isUnderWay ? 0 : 1) {
                 return "under way: \(isUnderWay), ended \(ends[id, default: 0]) times"
             }
         }
-        if core.queue.contains(where: { core.calls[$0] == nil }) { return "what is over waits for the peer" }
-        if !core.calls.isEmpty, core.deadline == nil { return "it waits for ever" }
+        if core.queue.contains(where: { core.calls[$0] == nil }) { return "an ended request waits for the peer" }
+        if !core.calls.isEmpty, core.deadline == nil { return "it waits forever" }
         return nil
     }
 
@@ -283,7 +283,7 @@ struct Play {
     /// Forbidden leftovers at the end, or nil. Copies of fire-and-forget requests may stay: they are wanted for days.
     var remains: String? {
         if let complaint { return complaint }
-        if !core.calls.isEmpty || !core.queue.isEmpty || !core.submitting.isEmpty { return "something is under way" }
+        if !core.calls.isEmpty || !core.queue.isEmpty || !core.submitting.isEmpty { return "something is in flight" }
         if core.deadline != nil || !core.writes.isEmpty || core.currentWrite != nil { return "something is due" }
         if isFireAndForget { return nil }
         if !taken.isEmpty { return "copies are left with the transport" }

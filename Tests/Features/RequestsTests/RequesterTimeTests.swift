@@ -9,7 +9,7 @@ import Testing
 
 /// The requester's use of its clock.
 @Suite struct RequesterTimeTests {
-    @Test func `A clock that rounds down is taken at its word`() async throws {
+    @Test func `A pause ends with a clock that rounds deadlines down`() async throws {
         let world = World(seed: 1)
         let device = try world.device(phone)
         let pauses = Requester(device.connection)
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `A time that never comes is no trap`() async throws {
+    @Test func `An unreachable time doesn't trap`() async throws {
         let world = World(seed: 1)
         let connection = TransportConnection(
             transport: world.network.makeTransport(localPeer: phone), clock: SystemClock())

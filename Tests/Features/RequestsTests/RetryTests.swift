@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [DeliveryStrategy.liveOnly, .queueOnly, .latestOnly])
-    func `A failure on the way is retried after 200 milliseconds`(strategy: DeliveryStrategy) async throws {
+    func `A transient failure is retried after 200 milliseconds`(strategy: DeliveryStrategy) async throws {
         let stage = try await stage(seed: 41)
         stage.transport.fail(with: [SessionSyncError.queueFull(limit: 1), SessionSyncError.queueFull(limit: 1)])
         let startedAt = stage.world.network.elapsed
@@ -74,7 +74,7 @@ import Testing
         #expect(stage.done.all == [])
     }
 
-    @Test func `A request may have all the time there is`() async throws {
+    @Test func `A request may have an unlimited timeout`() async throws {
         let stage = try await stage(seed: 51)
         let sum = try await stage.world.finish {
             try await stage.here.requests.send(
@@ -83,7 +83,7 @@ import Testing
         #expect(sum == 2)
     }
 
-    @Test func `After the last attempt the error is the caller's`() async throws {
+    @Test func `After the last attempt the caller gets the error`() async throws {
         let stage = try await stage(seed: 42)
         let error = SessionSyncError.queueFull(limit: 1)
         stage.transport.fail(with: Array(repeating: error, count: 3))
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `A lasting failure is not retried`() async throws {
+    @Test func `A permanent failure isn't retried`() async throws {
         let stage = try await stage(seed: 43)
         let tooLarge = SessionSyncError.payloadTooLarge(bytes: 2, limit: 1, limitID: "x")
         for strategy in DeliveryStrategy.allCases {
@@ -129,7 +129,7 @@ import Testing
         #expect(failures(stage.here) == [true])
     }
 
-    @Test func `A peer that claims to be there and is not is tried until the time is over`() async throws {
+    @Test func `A peer falsely reported as reachable is tried until the timeout`() async throws {
         let stage = try await stage(seed: 45, isLying: true)
         stage.transport.fail(with: Array(repeating: SessionSyncError.notReachable, count: 5))
         let sum = try await stage.world.finish {
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: DeliveryStrategy.allCases)
-    func `A peer that is there and claims not to be is asked all the same`(strategy: DeliveryStrategy) async throws {
+    func `A peer falsely reported as unreachable is still asked`(strategy: DeliveryStrategy) async throws {
         let stage = try await stage(seed: 46, isLying: true)
         stage.transport.claim(false, watch)
         await stage.world.run { !stage.here.requests.isReachable() }
@@ -159,7 +159,7 @@ import Testing
         #expect(stage.here.requests.pendingRequestCount == 0)
     }
 
-    @Test func `A slow handler runs once, however often it is asked`() async throws {
+    @Test func `A slow handler runs once, however often the request is repeated`() async throws {
         let stage = try await stage(seed: 47)
         let (done, pauses) = (stage.done, Requester(stage.there.connection))
         stage.there.requests.register(Add.self) {
@@ -197,7 +197,7 @@ import Testing
         #expect(stage.here.connection.health.current.isHealthy)
     }
 
-    @Test func `A handler that takes too long says nothing against the connection`() async throws {
+    @Test func `A handler that takes too long doesn't make the connection unhealthy`() async throws {
         let stage = try await stage(seed: 49)
         let pauses = Requester(stage.there.connection)
         stage.there.requests.register(Add.self) { _ in
@@ -212,7 +212,7 @@ import Testing
         #expect(stage.here.connection.health.current.isHealthy)
     }
 
-    @Test func `So many wait, and the next one is told`() async throws {
+    @Test func `A bounded number of requests wait, and the next one throws`() async throws {
         let stage = try await stage(seed: 50)
         stage.world.network.partition([phone], [watch])
         await stage.world.run { !stage.here.requests.isReachable() }

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: DeliveryStrategy.allCases)
-    func `W6 a reply finds its way after the requester has been away`(strategy: DeliveryStrategy) async throws {
+    func `W6 a reply reaches a requester that was away`(strategy: DeliveryStrategy) async throws {
         let world = World(seed: 21)
         let (here, there) = try await world.pair()
         let (began, mayEnd) = (AsyncValue<Bool>(), AsyncValue<Bool>())
@@ -113,7 +113,7 @@ import Testing
         #expect(complaint(faulty, expected: .answered("3")) != nil)
     }
 
-    @Test func `W22 an immediate request does not wait at all, and a queued one not beyond its time`() async throws {
+    @Test func `W22 an immediate request doesn't wait, and a queued one waits until its timeout`() async throws {
         let world = World(seed: 24)
         let (here, _) = try await world.pair()
         world.network.partition([phone], [watch])
@@ -202,7 +202,7 @@ import Testing
         #expect(complaint(faulty, expected: .answered("mine")) != nil)
     }
 
-    @Test func `W25 errors arrive as they were thrown`() async throws {
+    @Test func `W25 errors arrive unchanged`() async throws {
         let world = World(seed: 27)
         let (here, there) = try await world.pair()
         there.requests.register(Find.self) { request in
@@ -267,7 +267,7 @@ import Testing
         }
     #endif
 
-    @Test func `W27 what is too large is refused before it waits, and so is a reply`() async throws {
+    @Test func `W27 an oversized request or reply is rejected before it waits`() async throws {
         let world = World(seed: 29)
         // A small limit, so that encoding takes little time: virtual time advances meanwhile.
         var configuration = DeliveryConfiguration()
@@ -303,7 +303,7 @@ import Testing
         }
         let fitting = Pending { try await here.requests.send(Find(name: "\(limit - 1000)")) }
         guard case .answered(let text) = await outcome(in: world, fitting, startedAt: .zero) else {
-            Issue.record("what fits was not answered")
+            Issue.record("requests that fit weren't answered")
             return
         }
         #expect(text.count == limit - 1000)

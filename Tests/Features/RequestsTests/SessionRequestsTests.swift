@@ -39,7 +39,7 @@ import Testing
         #expect(Hidden.requestType == "Hidden")
     }
 
-    @Test func `Policies and modes are what they say`() {
+    @Test func `Policies and modes have their documented effect`() {
         #expect(RetryPolicy(maxAttempts: -3).maxAttempts == 1)
         #expect(RetryPolicy.default == RetryPolicy(maxAttempts: 3, timeout: .seconds(10)))
         #expect(RetryPolicy.none == RetryPolicy(maxAttempts: 1, timeout: .seconds(10)))
@@ -51,7 +51,7 @@ import Testing
         #expect(DeliveryMode.allCases.map(\.requiresImmediateReachability) == [true, false])
     }
 
-    @Test func `Live requests run side by side`() async throws {
+    @Test func `Live requests run concurrently`() async throws {
         let world = World(seed: 4)
         let (here, there) = try await world.pair()
         let (first, second) = (AsyncValue<Bool>(), AsyncValue<Bool>())
@@ -68,7 +68,7 @@ import Testing
         for (left, call) in calls.enumerated() { #expect(try await world.finish(call) == left) }
     }
 
-    @Test func `A newer request takes the slot, and the caller before it is told`() async throws {
+    @Test func `A newer request replaces the one in the slot, and the earlier caller gets an error`() async throws {
         let world = World(seed: 5)
         let (here, there) = try await world.pair()
         let done = Done()
@@ -112,7 +112,7 @@ import Testing
         #expect(try await world.finish(find) == "x")
     }
 
-    @Test func `Of several peers the first that can answer does`() async throws {
+    @Test func `Of several peers the first that can answer does so`() async throws {
         let world = World(seed: 7)
         let (here, there) = try await world.pair()
         let other = try world.device(tablet)
@@ -131,7 +131,7 @@ import Testing
         #expect(try await world.finish { try await here.requests.send(Add(left: 1, right: 1), to: watch) } == 3)
     }
 
-    @Test func `One that has no handler does not speak for one that has not heard the request`() async throws {
+    @Test func `A peer without a handler doesn't answer for a peer that hasn't received the request`() async throws {
         let world = World(seed: 16)
         let (here, there) = try await world.pair()
         let other = try world.device(tablet)
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func `Waiting for the peer ends with it, with the time, or with the task`() async throws {
+    @Test func `Waiting ends when the peer appears, at the timeout, or with the task`() async throws {
         let world = World(seed: 11)
         let (here, _) = try await world.pair()
         try await here.requests.waitUntilReachable()
@@ -232,7 +232,7 @@ import Testing
         try await world.finish(pending)
     }
 
-    @Test func `Cancelling the queue tells its callers and nothing is sent`() async throws {
+    @Test func `Cancelling the queue throws to its callers, and nothing is sent`() async throws {
         let world = World(seed: 12)
         let (here, there) = try await world.pair()
         let done = Done()
@@ -260,7 +260,7 @@ import Testing
         #expect(done.all.isEmpty)
     }
 
-    @Test func `Nothing that requests start keeps them`() async throws {
+    @Test func `Nothing that requests start keeps them alive`() async throws {
         let world = World(seed: 13)
         weak var kept: SessionRequests?
         weak var connection: TransportConnection?

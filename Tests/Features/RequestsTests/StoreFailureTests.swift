@@ -30,7 +30,7 @@ import Testing
             try await world.finish { await here.requests.send(Log(line: line), strategy: .queueOnly) }
         }
         await world.run(for: .seconds(2))
-        #expect(done.all.isEmpty, "what has not been written must not run")
+        #expect(done.all.isEmpty, "an unwritten request must not run")
         store.fails = false
         await world.run { done.all.count >= 3 }
         await world.run(for: .seconds(10))
@@ -76,7 +76,7 @@ import Testing
         withExtendedLifetime(there) {}
     }
 
-    @Test func `A store that stays away holds things up once, and everything that is lost is reported`() async throws {
+    @Test func `A store that keeps failing delays requests once, and each lost one is reported`() async throws {
         let store = FailingStore()
         let (world, here, there) = try await world(94, store)
         let done = Done()

@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: 0..<60 as Range<UInt64>)
-    func `Bytes that are cut or changed are refused or are other samples, and never more of them`(seed: UInt64) {
+    func `Cut or changed bytes are rejected or decode to other samples, never to more of them`(seed: UInt64) {
         let table = table(seed: seed)
         let bytes = SeriesBlock.bytes(of: table)
         var random = SplitMix64(seed: seed &+ 1)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `Noise is no block`() {
+    @Test func `Random bytes aren't a block`() {
         var random = SplitMix64(seed: 1)
         let columns = [SeriesColumn(name: "a", kind: .integer), SeriesColumn(name: "b", kind: .float)]
         for count in 0..<2000 {

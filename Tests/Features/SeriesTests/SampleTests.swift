@@ -63,7 +63,7 @@ import Testing
         #expect(try SampleReader(rowTable([date])).sample(0, as: Date.self) == date)
     }
 
-    @Test func `Text, lists and nothing at all are refused by name`() {
+    @Test func `Text, lists and empty values are rejected by name`() {
         struct Named: Codable { var place = "x" }
         struct Deep: Codable { var inner = Named() }
         struct Listed: Codable { var rates: [Int] = [] }
@@ -90,7 +90,7 @@ import Testing
         #expect(throws: DecodingError.self) { try SampleReader(rowTable([["a": 1]])).sample(0, as: Old.self) }
     }
 
-    @Test func `More numbers than a sample may have are refused`() {
+    @Test func `A sample with too many numbers is rejected`() {
         let many = Dictionary(uniqueKeysWithValues: (0..<65).map { ("c\($0)", $0) })
         #expect(throws: WireError.self) { try SampleRow(many) }
     }

@@ -70,7 +70,7 @@ import Testing
         for message in exchange(&watch, with: ["phone"]) {
             _ = try phone.receive(message.checked(), from: "watch", isMember: true)
         }
-        #expect(phone.id(of: id.digest, of: "watch") == nil, "it has been told of, and hasn't come")
+        #expect(phone.id(of: id.digest, of: "watch") == nil, "it was announced and hasn't arrived")
         try catchUp(&phone, from: watch, in: store)
         try write(&phone, to: MemoryStore())
         #expect(phone.id(of: id.digest, of: "watch") == id && phone.id(of: id.digest, of: "phone") == nil)
@@ -99,13 +99,13 @@ import Testing
         var phone = replica("phone")
         for number in 0..<10 { try watch.record(number, in: Series("a"), at: Int64(number)) }
         try write(&watch, to: store)
-        let told = exchange(&watch, with: ["phone"])
-        for message in told { _ = try phone.receive(message.checked(), from: "watch", isMember: true) }
+        let announcements = exchange(&watch, with: ["phone"])
+        for message in announcements { _ = try phone.receive(message.checked(), from: "watch", isMember: true) }
         try catchUp(&phone, from: watch, in: store)
         try write(&phone, to: MemoryStore())
         _ = exchange(&phone, with: ["watch"])
         #expect(!phone.owesRepeatedAcknowledgement && !phone.owesAcknowledgement)
-        for message in told { _ = try phone.receive(message.checked(), from: "watch", isMember: true) }
+        for message in announcements { _ = try phone.receive(message.checked(), from: "watch", isMember: true) }
         #expect(phone.owesRepeatedAcknowledgement)
         let silent = phone.messages(
             reachable: ["watch"], scope: .unannounced, pushesSamples: true, answers: false, limit: 32_000)
@@ -174,7 +174,7 @@ import Testing
         var phone = replica("phone")
         var lie = SeriesMessage()
         for number in 0..<100 as Range<UInt64> {
-            let id = SeriesID(peerID: "liar", life: number, name: "a", columns: number)
+            let id = SeriesID(peerID: "liar", incarnation: number, name: "a", columns: number)
             lie.holdings.append(.init(id: id, first: 0, next: SeriesMessage.highest))
         }
         var asked: [String] = []
@@ -186,7 +186,7 @@ import Testing
             asked += exchange(&phone, with: ["watch", "liar"]).flatMap(\.requests).map(\.id.name)
             if asked.contains("z") { break }
         }
-        #expect(asked.contains("z"), "asked \(asked.count) times, and never the one who has something")
+        #expect(asked.contains("z"), "asked \(asked.count) times, but never the peer that has samples")
     }
 
     @Test func `A device without free space requests no samples`() throws {
@@ -248,14 +248,14 @@ import Testing
             let held = watch.extents.filter { $0.id.name == "a" }
             let count = held.reduce(0) { $0 + ($1.next - $1.first) }
             #expect((min(1500, 700 * launch)...1500 + 1023).contains(count), "launch \(launch)")
-            #expect(held.map(\.id.life).min() == max(3, launch) - 2, "the oldest are removed")
+            #expect(held.map(\.id.incarnation).min() == max(3, launch) - 2, "the oldest are removed")
         }
         var loaded = replica("watch", launch: 21)
         try loaded.load(from: store)
         #expect(loaded.summary(named: "a", by: nil).count == 2100)
         #expect(loaded.summary(named: "b", by: nil).count == 20, "a series that keeps all samples")
         let catalog = try store.catalog(prefix: "series/")
-        #expect(catalog.keys.count == 3 + 20 + 1, "of a removed series nothing stays in the store")
+        #expect(catalog.keys.count == 3 + 20 + 1, "nothing of a removed series stays in the store")
         #expect(catalog.journals.allSatisfy { journal in catalog.keys.contains { journal.name.hasPrefix($0 + "/") } })
     }
 
@@ -272,7 +272,7 @@ import Testing
             #expect(throws: StorageError.self) { try watch.record(1, in: Series("b"), at: 1) }
             try watch.record(1, in: series, at: Int64(launch))
             try write(&watch, to: store)
-            #expect(watch.extents.filter { $0.id.name == "a" }.map(\.id.life) == [launch])
+            #expect(watch.extents.filter { $0.id.name == "a" }.map(\.id.incarnation) == [launch])
             #expect(watch.extents.count == SeriesLimits.seriesMax)
         }
     }
@@ -334,7 +334,7 @@ import Testing
         let columns = (0..<Int.random(in: 0...3, using: &random)).map {
             SeriesColumn(name: "\($0)", kind: kinds.randomElement(using: &random) ?? .integer)
         }
-        let id = SeriesID(peerID: "liar", life: random.next(), name: "a", columns: columns.digest)
+        let id = SeriesID(peerID: "liar", incarnation: random.next(), name: "a", columns: columns.digest)
         let store = MemoryStore()
         var phone = replica("phone")
         let blockSamples = SeriesStream.blockSamples

@@ -34,7 +34,7 @@ import Testing
         return world
     }
 
-    @Test func `The mark of a member that has forked is loaded as it was saved`() throws {
+    @Test func `A forked member's mark is loaded as it was saved`() throws {
         let sources = ["phone", "watch"].enumerated().map {
             SessionSource(peerID: $0.element, incarnation: UInt32($0.offset + 1))
         }
@@ -117,13 +117,13 @@ import Testing
         #expect(difference(try #require(try last.load()), relaunched.image) == nil)
     }
 
-    @Test func `A store forgets the lives that the session forgets`() throws {
+    @Test func `A store forgets the incarnations that the session forgets`() throws {
         var phone = ArchiveWorld.engine("phone", incarnation: 1, session: sessionID)
         let store = MemoryStore()
         var archive = try ArchiveWorld.archive(in: store)
-        for life in 2...200 as ClosedRange<UInt32> {
-            var watch = ArchiveWorld.engine("watch", incarnation: life, session: sessionID)
-            let moment = noon + Double(life) * 10
+        for incarnation in 2...200 as ClosedRange<UInt32> {
+            var watch = ArchiveWorld.engine("watch", incarnation: incarnation, session: sessionID)
+            let moment = noon + Double(incarnation) * 10
             for second in 0..<8 {
                 phone.tick(at: moment + Double(second))
                 watch.tick(at: moment + Double(second))
@@ -137,16 +137,16 @@ import Testing
                 if second == 4 { _ = try phone.receive(watch.submitLocal(.add(1), at: moment)) }
             }
             if let persistence = phone.takeDirectives().persist { try archive.save(persistence, of: phone) }
-            guard life.isMultiple(of: 10) else { continue }
+            guard incarnation.isMultiple(of: 10) else { continue }
             var reader = try ArchiveWorld.archive(in: store)
             let image = try #require(try reader.load())
-            #expect(difference(image, phone.image) == nil, "life \(life)")
+            #expect(difference(image, phone.image) == nil, "life \(incarnation)")
         }
         #expect(phone.state.total == 199)
         #expect(try store.catalog(prefix: "session/").journals.count < 80)
     }
 
-    @Test func `A store that has nothing of the session gives no image`() throws {
+    @Test func `A store without data of the session returns no image`() throws {
         var archive = try ArchiveWorld.archive(in: MemoryStore())
         #expect(try archive.load() == nil)
     }
@@ -171,7 +171,7 @@ import Testing
         #expect(try third.load()?.log.count == 1)
     }
 
-    @Test func `Parts that do not fit together are damaged, and a newer layout says so`() throws {
+    @Test func `Inconsistent parts are reported as damaged, and a newer layout as newer`() throws {
         let store = MemoryStore()
         var engine = ArchiveWorld.engine("phone", incarnation: 1, session: sessionID)
         var archive = try ArchiveWorld.archive(in: store)
@@ -204,7 +204,7 @@ import Testing
         #expect(try damage { $0.set(newer, for: head) } == .newerSchema)
     }
 
-    @Test func `A feature id that leaves no room for names is refused`() {
+    @Test func `A feature ID that leaves no space for names is rejected`() {
         #expect(throws: StorageError.self) {
             _ = try SessionArchive<Counter, Tap>(
                 store: MemoryStore(), sessionID: sessionID, featureID: String(repeating: "f", count: 500))

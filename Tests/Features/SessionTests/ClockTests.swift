@@ -12,7 +12,7 @@ import Testing
 /// Two devices whose clocks differ show the same time, within the error that the session reports.
 @MainActor @Suite struct ClockTests {
     @Test(arguments: [-3_600.0, -240, -0.5, 0.5, 240, 3_600])
-    func `two sessions whose clocks differ show the same elapsed time`(ahead: TimeInterval) async throws {
+    func `two sessions with different clocks show the same elapsed time`(ahead: TimeInterval) async throws {
         for seed in 0..<3 as Range<UInt64> {
             let world = VirtualWorld(
                 seed: seed, conditions: ScenarioConditions(latency: .uniform(.milliseconds(5), .milliseconds(300))))
@@ -43,7 +43,7 @@ import Testing
         #expect(abs(offset.offsetSeconds - 30) <= offset.errorSeconds + 1e-6)
     }
 
-    @Test func `alone the session's clock is the device's`() async throws {
+    @Test func `alone, a session uses the device's clock`() async throws {
         let world = VirtualWorld(seed: 1)
         let here = world.session(world.transport(phone), clockAhead: 77)
         here.start()
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [-3_600.0, 3_600], ["phone", "watch"])
-    func `a clock that is set moves no running timer`(jump: TimeInterval, setter: String) async throws {
+    func `setting a clock moves no running timer`(jump: TimeInterval, setter: String) async throws {
         let world = VirtualWorld(
             seed: 1, conditions: ScenarioConditions(latency: .uniform(.milliseconds(5), .milliseconds(300))))
         let clocks = world.clocks()
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [-3_600.0, 0, 3_600], [Duration.zero, .seconds(10)])
-    func `after a relaunch the wall clock counts, and the error is not known`(jump: TimeInterval, waits: Duration)
+    func `after a relaunch the wall clock is used, and the error is unknown`(jump: TimeInterval, waits: Duration)
         async throws
     {
         let world = VirtualWorld(seed: 2)
@@ -113,7 +113,7 @@ import Testing
         #expect(shown.errorSeconds == nil)
         #expect(abs(shown.elapsed - expected) < 1e-5)
         await world.run(.seconds(4_000))
-        #expect(later.reading(of: anchor).errorSeconds == nil, "also when the clock has come there again")
+        #expect(later.reading(of: anchor).errorSeconds == nil, "also once the clock is at that time again")
         #expect(later.reading(of: .start(at: later.now)).errorSeconds == 0)
     }
 

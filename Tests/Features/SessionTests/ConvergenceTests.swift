@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func `a relaunch with its store goes on under its name and loses nothing that was accepted`(
+    func `a relaunch with its store continues under its name and loses no accepted event`(
         seed: UInt64
     ) async throws {
         let world = VirtualWorld(seed: seed, conditions: .rough)
@@ -62,7 +62,7 @@ import Testing
         #expect(here.statistics.reincarnations + there.statistics.reincarnations == 0, "seed \(seed)")
     }
 
-    @Test func `a relaunch without its store joins again under another name, and its old events stay`() async throws {
+    @Test func `a relaunch without its store rejoins under another name, and its old events stay`() async throws {
         let world = VirtualWorld(seed: 3)
         var (here, there) = await world.pair()
         try here.submit(.add(1), at: world.now)
@@ -87,7 +87,7 @@ import Testing
         await world.settle(until: { here.isMember && here.state == there.state })
     }
 
-    @Test func `an image that is older than what was sent takes another name, and nothing is lost`() async throws {
+    @Test func `an image older than the sent events takes another name, and nothing is lost`() async throws {
         let world = VirtualWorld(seed: 4)
         let (here, first) = await world.pair()
         var there = first
@@ -107,7 +107,7 @@ import Testing
         #expect(there.source != SessionSource(peerID: "watch", incarnation: 2))
     }
 
-    @Test func `members that were paired beforehand confirm among three`() async throws {
+    @Test func `three members paired beforehand confirm events`() async throws {
         let world = VirtualWorld(seed: 5, conditions: .rough)
         let members = ["phone", "watch", "tablet"].enumerated().map {
             SessionSource(peerID: $0.element, incarnation: UInt32($0.offset + 1))
@@ -124,7 +124,7 @@ import Testing
         #expect(Set(sessions.map(\.state.amounts)).count == 1)
     }
 
-    @Test func `An unpaired third peer is recognized and disturbs no member`() async throws {
+    @Test func `An unpaired third peer is recognized and affects no member`() async throws {
         let world = VirtualWorld(seed: 6)
         let (here, there) = await world.pair { $0.admits = .invited }
         let alarms = here.alarms()
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test(arguments: 0..<6 as Range<UInt64>)
-    func `a peer that knows only the reference's calls takes part by snapshots`(seed: UInt64) async throws {
+    func `a peer that makes only the reference's calls takes part through snapshots`(seed: UInt64) async throws {
         let world = VirtualWorld(
             seed: seed,
             conditions: ScenarioConditions(latency: .uniform(.milliseconds(5), .milliseconds(50)), lossRate: 0.2))

@@ -75,7 +75,7 @@ private struct CountingTransport: WrappingTransport {
     }
 
     @Test
-    func `A copy of 20 MB comes in pieces beside live events, and goes on where it was after each of five breaks`()
+    func `A copy of 20 MB arrives in pieces during live events, and continues after each of five disconnections`()
         async throws
     {
         let giving = transport(phone)
@@ -119,11 +119,11 @@ private struct CountingTransport: WrappingTransport {
         here.start()
         for seed in 0..<640 { try here.submit(Cut(seed: seed)) }
         await world.settle(until: { there.isMember && here.isMember && there.state == here.state })
-        #expect(there.state.bytes.count == 5 << 20, "what the dead one alone had is gone with it")
+        #expect(there.state.bytes.count == 5 << 20, "events that only the dead member had are gone")
         #expect(there.copyProgress == nil)
     }
 
-    @Test func `A newcomer that dies while its copy comes gets one for its next life`() async throws {
+    @Test func `A newcomer killed during its copy gets one at its next launch`() async throws {
         let here = session(transport(phone), incarnation: 1)
         var there = session(transport(watch), incarnation: 2)
         here.start()
@@ -137,7 +137,7 @@ private struct CountingTransport: WrappingTransport {
         #expect(there.state.bytes.count == 4 << 20)
     }
 
-    @Test func `A copy beyond the bound is not given, and the error says how large it is`() async throws {
+    @Test func `A copy beyond the bound isn't sent, and the error names its size`() async throws {
         let here = session(transport(phone), incarnation: 1) { $0.copyBytesMax = 1 << 20 }
         let there = session(transport(watch), incarnation: 2)
         here.start()
@@ -184,14 +184,14 @@ private struct CountingTransport: WrappingTransport {
         #expect(core.statistics.rejected == 1 && core.arrivingCopy == nil)
     }
 
-    @Test func `Nothing is held before it has come, whatever size is claimed`() throws {
+    @Test func `No memory is reserved before pieces arrive, whatever size is claimed`() throws {
         var core = core()
         core.receive([try message(CopyPiece(receiver: "watch", copy: 1, size: 64 << 20, offset: 0, bytes: []))])
         #expect(try #require(core.arrivingCopy).bytes.capacity == 0)
         #expect(core.outgoing.copyMessages.count == 1)
     }
 
-    @Test func `Bytes that are no copy are refused, and the newcomer asks on`() throws {
+    @Test func `Bytes that aren't a copy are rejected, and the newcomer keeps asking`() throws {
         var core = core()
         let piece = CopyPiece(receiver: "watch", copy: 1, size: 3, offset: 0, bytes: [1, 2, 3])
         core.receive([try message(piece)])
@@ -200,7 +200,7 @@ private struct CountingTransport: WrappingTransport {
         #expect(core.statistics.rejected == 1 && core.arrivingCopy == nil && !core.engine.isSealed)
     }
 
-    @Test func `One peer cannot push out the copy that another one gives, unless that has stopped`() throws {
+    @Test func `A peer can't replace another peer's copy unless that one has stopped`() throws {
         var core = core()
         core.receive([try message(CopyPiece(receiver: "watch", copy: 1, size: 9, offset: 0, bytes: [1]))])
         let other = CopyPiece(receiver: "watch", copy: 2, size: 5, offset: 0, bytes: [])
@@ -224,10 +224,10 @@ private struct CountingTransport: WrappingTransport {
         }
         #expect(asked == [0, 2, 6, 14, 30])
         core.receive([try message(CopyPiece(receiver: "watch", copy: 2, size: 5, offset: 0, bytes: []), from: "other")])
-        #expect(core.arrivingCopy?.id == 2, "one that has stopped holds nobody up, however often it is asked for")
+        #expect(core.arrivingCopy?.id == 2, "a stopped sender blocks no other, however often it is asked")
     }
 
-    @Test func `Every stretch that may be asked for is answered within the copy and a window`() {
+    @Test func `Every permitted request is answered within the copy and a window`() {
         let bytes = (0..<100).map { UInt8($0) }
         let offered = OfferedCopy(
             id: 5, receiver: "watch",
@@ -252,7 +252,7 @@ private struct CountingTransport: WrappingTransport {
 
     /// Pieces arrive in order, twice, or not at all, with any seed. In the end all bytes are present, and never more than a
     /// window is in flight.
-    @Test func `Whatever is lost or repeated, the bytes are those of the copy`() {
+    @Test func `Whatever is lost or repeated, the copy's bytes are complete`() {
         for seed in 0..<300 as Range<UInt64> {
             var random = SplitMix64(seed: seed)
             let size = 1 + Int(random.next() % (5 * UInt64(ArrivingCopy.windowBytes)))

@@ -115,7 +115,7 @@ struct CoreTests {
         }
     }
 
-    @Test func `Whatever happened, the next exchange is set, and no later than a control may announce`() throws {
+    @Test func `Whatever happened, the next exchange is scheduled, no later than a control may announce`() throws {
         try Self.forEachSequence(of: 4) { sequence in
             var driven = Driven()
             for happening in sequence { try driven.perform(happening) }
@@ -126,7 +126,7 @@ struct CoreTests {
         }
     }
 
-    @Test func `A snapshot is asked for once in an interval, and what is owed is asked when that is over`() throws {
+    @Test func `A snapshot is requested once per interval, and a suppressed request is made after it`() throws {
         try Self.forEachSequence(of: 4) { sequence in
             var driven = Driven()
             for happening in sequence { try driven.perform(happening) }
@@ -139,7 +139,9 @@ struct CoreTests {
         }
     }
 
-    @Test func `A stopped session takes and sends nothing, and what waited leaves after the next start`() throws {
+    @Test func `A stopped session receives and sends nothing, and waiting messages are sent after the next start`()
+        throws
+    {
         try Self.forEachSequence(of: 3) { sequence in
             var driven = Driven()
             _ = try driven.turn { try $0.submit(.add(1), at: Self.origin) }
@@ -160,7 +162,7 @@ struct CoreTests {
 
     /// After any number of refusals nothing is confirmed, and the batch that the store accepts contains everything.
     @Test(arguments: 1...4)
-    func `A round that the store refused is written completely with the next one`(refusals: Int) throws {
+    func `A round that the store rejected is written completely with the next one`(refusals: Int) throws {
         var driven = Driven()
         let store = MemoryStore()
         driven.core.archive = try CounterArchive(store: store, sessionID: sessionID, featureID: "counter")
@@ -168,8 +170,8 @@ struct CoreTests {
             _ = try driven.turn { [now = driven.now] in try $0.submit(.add(number), at: now) }
             let round = try #require(driven.turn { $0.takeRound() })
             driven.turn { $0.putBack(round, leavesStore: false) }
-            let isTold = driven.core.delivery(of: round.events[0].metadata.eventID).step != .submitted
-            #expect(!isTold)
+            let isReported = driven.core.delivery(of: round.events[0].metadata.eventID).step != .submitted
+            #expect(!isReported)
             driven.turn { $0.exchangeNow() }
         }
         let round = try #require(driven.turn { $0.takeRound() })
@@ -186,7 +188,7 @@ struct CoreTests {
 
 /// The samples and taps that a log accepts while it isn't emptied.
 @Suite struct SampleThinningTests {
-    @Test func `A day alone at a sample a second and a tap a minute refuses nothing`() throws {
+    @Test func `A day alone with a sample per second and a tap per minute rejects nothing`() throws {
         var configuration = CounterConfiguration()
         configuration.isHighRate = { $0 == .add(1) }
         configuration.engine.samplesReducer = false
@@ -203,7 +205,7 @@ struct CoreTests {
         #expect(core.hasCapacity)
     }
 
-    @Test func `A log of 4,096 refuses no tap of a day alone and keeps samples of all of it`() throws {
+    @Test func `A log of 4,096 rejects no tap of a day alone and keeps samples of the whole day`() throws {
         var configuration = CounterConfiguration()
         configuration.isHighRate = { $0 == .add(1) }
         var core = Core(engine: CoreTests.engine("watch", 1), configuration: configuration, at: .init(now: noon))
@@ -216,9 +218,9 @@ struct CoreTests {
             _ = core.outgoing.takeAll()
         }
         #expect(core.engine.ownUnconfirmedCount <= core.engine.options.ownUnconfirmedMax)
-        #expect(taken.prefix(1_500) == ArraySlice(0..<1_500), "none is left out while there is room")
+        #expect(taken.prefix(1_500) == ArraySlice(0..<1_500), "no sample is left out while there is space")
         let widest = zip(taken, taken.dropFirst()).map { $1 - $0 }.max() ?? .max
-        #expect(widest < 3_600, "between two that were kept lie \(widest) s")
+        #expect(widest < 3_600, "two kept samples are \(widest) s apart")
         try core.end(with: .end, at: noon.addingTimeInterval(86_400))
         #expect(core.engine.state.isOver)
     }

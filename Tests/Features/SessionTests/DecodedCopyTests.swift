@@ -75,12 +75,12 @@ import Testing
         #expect(here.state.lines == ["7.0 decoded"])
     }
 
-    @Test func `a session begins with what its initial state's bytes say`() async throws {
+    @Test func `a session starts with its initial state as decoded`() async throws {
         let here = try await session(phone, 1, initial: Journal(lines: ["a"], draft: "not encoded"))
         #expect(here.state == Journal(lines: ["a"], draft: ""))
     }
 
-    @Test func `a shown value is what the other device sees`() async throws {
+    @Test func `a device shows the same value as the other device sees`() async throws {
         let here = try await session(phone, 1)
         here.start()
         let key = EphemeralKey<Entry>("entry")

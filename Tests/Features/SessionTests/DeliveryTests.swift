@@ -61,7 +61,7 @@ import Testing
         #expect(here.status(of: "watch")?.sync == .upToDate)
     }
 
-    @Test func `events that a joining peer issues again keep their ids`() async throws {
+    @Test func `events that a joining peer reissues keep their IDs`() async throws {
         let there = world.session(world.transport(watch), incarnation: 2)
         there.start()
         let ids = try (1...5).map { try there.submit(.add($0), at: world.now).metadata.eventID }

@@ -48,7 +48,7 @@ import Testing
         pump.request(2)
         try session.submit(.add(1))
         await world.run(.milliseconds(50))
-        #expect(taken.withLock { $0 } == [10, 12], "of what waited the newest, and one is still wanted")
+        #expect(taken.withLock { $0 } == [10, 12], "the newest waiting element, and one more is requested")
         try session.submit(.add(1))
         await world.run(.milliseconds(50))
         #expect(taken.withLock { $0 } == [10, 12, 13])

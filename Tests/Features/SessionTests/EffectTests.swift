@@ -73,7 +73,7 @@ private final class CountingStore: SessionStore {
         #expect(here.statistics.effects == 40, "seed \(seed)")
     }
 
-    @Test func `an effect that throws runs again, and later ones wait for it`() async throws {
+    @Test func `a throwing effect runs again, and later ones wait for it`() async throws {
         let world = VirtualWorld(seed: 1)
         let log = Log()
         log.before = { tap in
@@ -153,7 +153,7 @@ private final class CountingStore: SessionStore {
         #expect(many.bytes < 800 * 1_000)
     }
 
-    @Test func `effects that are due outlive crashes while some are marked`() async throws {
+    @Test func `pending effects survive crashes while some are marked`() async throws {
         let world = VirtualWorld(seed: 5)
         let store = MemoryStore()
         let log = Log()
@@ -181,7 +181,7 @@ private final class CountingStore: SessionStore {
         #expect(Set(log.ids).count == 30)
     }
 
-    @Test func `a newcomer runs no effects for what was confirmed before it came`() async throws {
+    @Test func `a newcomer runs no effects for events confirmed before it joined`() async throws {
         let world = VirtualWorld(seed: 3)
         let (here, there) = await world.pair()
         for tap in 1...3 { try here.submit(.add(tap), at: world.now) }

@@ -28,7 +28,7 @@ import Testing
         return (here, there)
     }
 
-    @Test func `A tap that the policy refuses says so, from the first moment to its confirmation`() async throws {
+    @Test func `A tap that the policy rejects reports so from the start to its confirmation`() async throws {
         let (here, there) = await pair()
         let five = try here.submit(.add(5), at: world.now)
         let refused = try here.submit(.add(1), at: world.now)
@@ -42,7 +42,7 @@ import Testing
         #expect(here.unconfirmedEffectCount == 0 && here.confirmedCount == 2)
     }
 
-    @Test func `A tap on which the reducer returns early says so, and is confirmed like any other`() async throws {
+    @Test func `A tap without effect reports so, and is confirmed like any other`() async throws {
         let (here, there) = await pair()
         let unchanged = try here.submit(.add(0), at: world.now)
         #expect(here.delivery(of: unchanged).effect == .unchanged)
@@ -64,7 +64,7 @@ import Testing
         world.network.heal()
         await world.settle(until: { here.delivery(of: two).effect == .rejected })
         #expect(here.delivery(of: two).step != .unknown && here.state.total == 4)
-        #expect(here.delivery(of: unchanged).effect == .applied, "not known any more")
+        #expect(here.delivery(of: unchanged).effect == .applied, "no longer known")
         await world.settle(until: { here.delivery(of: two).step == .confirmed })
         #expect(here.delivery(of: two).effect == .rejected && there.state.total == 4)
     }

@@ -26,7 +26,9 @@ import Testing
         #expect(there.state.amounts == [1, 2], "seed \(seed)")
     }
 
-    @Test func `A relaunch opens what is owed, and nothing once all know of the end`() async throws {
+    @Test func `A relaunch opens an ended session while others must still learn of it, and not afterwards`()
+        async throws
+    {
         let world = VirtualWorld(seed: 3)
         let stores = (here: MemoryStore(), there: MemoryStore())
         func open(_ device: SessionPeer, _ store: MemoryStore) async throws -> CounterSession {
@@ -59,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `M12 a session that has ended and was erased is not raised again by what the system kept of it`()
+    @Test func `M12 a state that the system kept doesn't revive an ended and erased session`()
         async throws
     {
         let world = VirtualWorld(seed: 5)
@@ -76,7 +78,8 @@ import Testing
         await world.settle(until: { there.hasEnded && there.state.isOver })
         await world.settle()
         try await closing.value
-        #expect(watchTransport.latestPeerSnapshot(featureID: "counter") != nil, "nothing is kept that could rise")
+        #expect(
+            watchTransport.latestPeerSnapshot(featureID: "counter") != nil, "nothing is stored that could revive it")
 
         var archive = try SessionArchive<Counter, Tap>(store: store, sessionID: sessionID, featureID: "counter")
         try archive.erase()
@@ -109,7 +112,7 @@ import Testing
         #expect(try SessionArchive<Counter, Tap>.sessionIDs(of: "counter", in: store).isEmpty)
     }
 
-    @Test func `Without a final event one leaves and the other goes on`() async throws {
+    @Test func `Without a final event one member leaves and the other continues`() async throws {
         let world = VirtualWorld(seed: 4)
         let (here, there) = await world.pair()
         let closing = Task { try await here.close() }
@@ -137,7 +140,7 @@ import Testing
         var forked: [SourceSequence]
     }
 
-    @Test func `Versions that know of the end and such that do not read each other`() throws {
+    @Test func `Versions with and without session ends can read each other`() throws {
         var control = SessionControl(members: [SessionSource(peerID: "phone", incarnation: 1)], position: 7)
         let codec = CompactCodec()
         let older = try codec.decode(OlderControl.self, from: codec.encode(control))
@@ -147,7 +150,7 @@ import Testing
         #expect(try codec.decode(SessionControl.self, from: codec.encode(control)).hasEnded)
     }
 
-    @Test func `A session that is stopped is ended in its store too`() async throws {
+    @Test func `A stopped session is also ended in its store`() async throws {
         let world = VirtualWorld(seed: 6)
         let store = MemoryStore()
         let here = try await world.opened(world.transport(phone), store: store)

@@ -37,7 +37,7 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         listener.cancel()
     }
 
-    @Test func `Each device has its own, and the newest of all is told apart`() async throws {
+    @Test func `Each device has its own value, and the newest of all is known`() async throws {
         let world = VirtualWorld(seed: 1)
         let (phone, watch) = await world.pair()
         try watch.show(120, as: .heartRate)
@@ -51,7 +51,7 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         }
     }
 
-    @Test func `A device that comes later is shown the newest`() async throws {
+    @Test func `A device that joins later gets the newest value`() async throws {
         let world = VirtualWorld(seed: 2)
         let there = world.session(world.transport(watch), incarnation: 2)
         there.start()
@@ -63,7 +63,7 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         await world.settle { here.latestValue(of: .heartRate)?.value == 150 }
     }
 
-    @Test func `It goes when its peer is silent, and a later life begins anew`() async throws {
+    @Test func `A value disappears when its peer is silent, and a later incarnation starts over`() async throws {
         let world = VirtualWorld(seed: 3)
         let transport = world.transport(watch)
         let here = world.session(world.transport(phone), incarnation: 1)
@@ -83,7 +83,7 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         await world.settle { here.latestValue(of: .heartRate)?.value == 80 }
     }
 
-    @Test func `A value that arrives after its peer has gone disappears a second later`() throws {
+    @Test func `A value that arrives after its peer is gone disappears a second later`() throws {
         let world = VirtualWorld(seed: 7)
         var core = world.session(world.transport(phone)).core
         core.start(retained: nil)
@@ -98,7 +98,7 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         #expect(core.ephemerals.samples.isEmpty)
     }
 
-    @Test func `A life with an earlier clock takes the place of the one before`() throws {
+    @Test func `An incarnation with an earlier clock replaces the one before`() throws {
         var lane = EphemeralLane<Int>(source: SessionSource(peerID: "phone", incarnation: 1))
         var first = EphemeralLane<Int>(source: SessionSource(peerID: "watch", incarnation: 1))
         var second = EphemeralLane<Int>(source: SessionSource(peerID: "watch", incarnation: 2))
@@ -123,7 +123,7 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         #expect(session.latestValue(of: EphemeralKey<Int>("99"))?.value == 99)
     }
 
-    @Test func `A peer shows nothing in another's name, and nothing larger than it may`() throws {
+    @Test func `A peer can't show a value in another peer's name, or one beyond the limit`() throws {
         let world = VirtualWorld(seed: 5)
         let session = world.session(world.transport(phone))
         session.start()

@@ -31,7 +31,7 @@ import Testing
         return (here, there)
     }
 
-    @Test func `a log tells each step in its order`() async throws {
+    @Test func `a log has each step in order`() async throws {
         let (here, there) = await pair()
         let log = GroceryLog()
         let task = Task { await log.follow(here.updates()) }
@@ -51,7 +51,7 @@ import Testing
     }
 
     #if canImport(Combine)
-        @Test func `a ticker shows the last step, and lets go of its session`() async throws {
+        @Test func `a ticker shows the last step, and doesn't retain its session`() async throws {
             let (here, there) = await pair()
             var ticker: GroceryTicker? = GroceryTicker(here)
             try there.submit(.add("milk"))
@@ -61,7 +61,9 @@ import Testing
             #expect(gone == nil)
         }
 
-        @Test func `a subscriber has as many as it asks for, and the newest when it asks again`() async throws {
+        @Test func `a subscriber gets as many elements as it requests, then the newest when it requests more`()
+            async throws
+        {
             let (here, _) = await pair()
             let reader = Reader()
             here.statesPublisher().receive(subscriber: reader)

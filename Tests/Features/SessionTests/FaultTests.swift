@@ -13,7 +13,7 @@ import Testing
 @MainActor @Suite struct FaultTests {
     private func expect(_ ours: Bool, _ reference: Bool) {
         #expect(ours)
-        #expect(!reference, "the scenario does not show the fault")
+        #expect(!reference, "the scenario doesn't trigger the fault")
     }
 
     /// The reference's adapter: it applies events on arrival, sends each once, and replaces the state by revision.
@@ -70,7 +70,7 @@ import Testing
         // In the reference the sequence restarts, and the peer has already seen its numbers.
         var seen = Set<UInt64>()
         let isTaken = [UInt64(1), 1].map { seen.insert($0).inserted }
-        #expect(isTaken == [true, false], "the scenario does not show the fault")
+        #expect(isTaken == [true, false], "the scenario doesn't trigger the fault")
     }
 
     @Test func `M10 the timer does not jump when the other device pauses it`() async throws {
@@ -89,7 +89,7 @@ import Testing
         expect(jump <= error + 1e-6, referenceJump <= error + 1e-6)
     }
 
-    @Test func `M11 an event whose send failed arrives, and says how far it is until then`() async throws {
+    @Test func `M11 an event whose send failed arrives, and reports its progress until then`() async throws {
         let world = VirtualWorld(seed: 4)
         let (here, there) = await world.pair { $0.isHighRate = { _ in true } }
         world.network.partition([phone], [watch])
@@ -142,7 +142,7 @@ import Testing
         #expect(there.state.total == 1)
     }
 
-    @Test func `M19 a phase that is read cannot contradict the time beside it`() async throws {
+    @Test func `M19 a phase can't contradict the time read with it`() async throws {
         struct Timer: Codable, Sendable, Equatable {
             var anchor: SessionTimerAnchor?
         }

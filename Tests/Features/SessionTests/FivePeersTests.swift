@@ -11,7 +11,7 @@ import Testing
     static let names = ["desktop", "phone", "server", "tablet", "watch"]
 
     @Test(arguments: 0..<6 as Range<UInt64>)
-    func `five that were paired beforehand end with one state`(seed: UInt64) async throws {
+    func `five devices paired beforehand end with one state`(seed: UInt64) async throws {
         let (world, sessions) = await five(seed: seed, arePaired: true)
         await tapEach(sessions, in: world)
         await world.settle(until: { sessions.allSatisfy { $0.confirmedCount == 25 } })
@@ -35,9 +35,9 @@ import Testing
         await tapEach(sessions, in: world)
         await world.run(.seconds(30))
         #expect(sessions.contains { !$0.isMember }, "seed \(seed)")
-        #expect(Set(sessions.map(\.state.amounts)).count > 1, "seed \(seed): were they admitted after all?")
+        #expect(Set(sessions.map(\.state.amounts)).count > 1, "seed \(seed): they were admitted")
         let refused = sessions.flatMap(\.peers).contains { $0.sync == .notAdmitted }
-        #expect(refused, "seed \(seed): nobody was told")
+        #expect(refused, "seed \(seed): no alarm was raised")
     }
 
     private func five(

@@ -31,18 +31,18 @@ import Testing
         return there
     }
 
-    @Test func `a retained snapshot within the budget is taken without a live peer`() async throws {
+    @Test func `a retained snapshot within the budget is accepted without a live peer`() async throws {
         let there = try await watchWithRetainedSnapshot(age: .seconds(60), phoneStays: false)
         #expect(there.state.total == 5)
     }
 
-    @Test func `a retained snapshot beyond the budget is refused when no live peer stands behind it`() async throws {
+    @Test func `a retained snapshot beyond the budget is rejected without a live peer`() async throws {
         let there = try await watchWithRetainedSnapshot(age: .seconds(3600), phoneStays: false)
         #expect(there.state.total == 0)
         #expect(there.statistics.snapshotsRefused == 1)
     }
 
-    @Test func `a snapshot with a live peer behind it is never too old`() async throws {
+    @Test func `a snapshot confirmed by a live peer is never too old`() async throws {
         let there = try await watchWithRetainedSnapshot(age: .seconds(3600), phoneStays: true)
         #expect(there.state.total == 5)
     }
@@ -55,7 +55,7 @@ import Testing
         #expect(there.state.total == 5)
     }
 
-    @Test func `a state that the feature calls idle is refused, and a fresh one asked for`() async throws {
+    @Test func `a state that the feature calls idle is rejected, and a fresh one requested`() async throws {
         let there = try await watchWithRetainedSnapshot(age: .zero, phoneStays: true) { configuration in
             configuration.isIdle = { $0.total < 10 }
         }

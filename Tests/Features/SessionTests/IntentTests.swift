@@ -43,7 +43,7 @@ typealias TrainingService = SessionIntentService<
     // MARK: - Asking
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `the owner does what another device asks, once, and its answer arrives`(seed: UInt64) async throws {
+    func `the owner runs another device's intent once, and its answer arrives`(seed: UInt64) async throws {
         let world = TrainingWorld(seed: seed, conditions: .rough)
         let (here, there) = try await world.pair()
         let service = world.serve(there)
@@ -68,7 +68,7 @@ typealias TrainingService = SessionIntentService<
     @Test func `An intent is refused while no device serves`() async throws {
         let world = TrainingWorld(seed: 2)
         let (here, _) = try await world.pair()
-        await #expect(throws: SessionIntentError.nobodyServes) { try await here.ask(Ask()) }
+        await #expect(throws: SessionIntentError.noServingDevice) { try await here.ask(Ask()) }
         #expect(here.state.intents.entries.isEmpty)
     }
 
@@ -83,7 +83,7 @@ typealias TrainingService = SessionIntentService<
         #expect(here.state.step == 0)
     }
 
-    @Test func `an intent lapses with its age, and is not begun later`() async throws {
+    @Test func `an intent expires and isn't started later`() async throws {
         let world = TrainingWorld(seed: 4)
         let (here, there) = try await world.pair()
         let service = world.serve(there)
@@ -99,7 +99,7 @@ typealias TrainingService = SessionIntentService<
     }
 
     @Test(arguments: [-3_600.0, 3_600], ["phone", "watch"])
-    func `setting a clock neither lapses an intent nor keeps it alive`(jump: TimeInterval, setter: String) async throws
+    func `setting a clock neither expires an intent nor keeps it alive`(jump: TimeInterval, setter: String) async throws
     {
         let world = TrainingWorld(seed: 8)
         let clocks = WallClocks(phone: WallClock(world.network), watch: WallClock(world.network))
@@ -174,7 +174,8 @@ typealias TrainingService = SessionIntentService<
         #expect(world.doers.last == other.session.source, "seed \(seed)")
     }
 
-    @Test func `where the owner is let go another serves, and what it was asked is told as interrupted`() async throws {
+    @Test func `when the owner is removed another device serves, and its open intents end as interrupted`() async throws
+    {
         let world = TrainingWorld(seed: 7)
         let names = [phone, tablet, watch]
         let sources = names.enumerated().map { SessionSource(peerID: $1.id, incarnation: UInt32($0 + 1)) }
@@ -205,7 +206,7 @@ typealias TrainingService = SessionIntentService<
     // MARK: - Crashes
 
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `an intent is begun once at most, however often the device that was asked dies`(seed: UInt64) async throws {
+    func `an intent is started at most once, however often the serving device is killed`(seed: UInt64) async throws {
         let run = try await deaths(seed: seed) { $0.serve($1, takes: .milliseconds(200)) }
         #expect(run.world.beginnings.values.allSatisfy { $0 == 1 }, "seed \(seed)")
         let answered = run.outcomes.count { (try? $0.get()) != nil }
@@ -215,7 +216,7 @@ typealias TrainingService = SessionIntentService<
         }
     }
 
-    @Test func `a device that writes nothing before it begins does it twice`() async throws {
+    @Test func `without a write before the start, an intent would run twice`() async throws {
         var most = 0
         for seed in 0..<10 as Range<UInt64> {
             let run = try await deaths(seed: seed) { world, session in
@@ -275,12 +276,12 @@ typealias TrainingService = SessionIntentService<
         #expect(intents[id]?.progress == .asked)
         intents.apply(.begin(id: id), context: context("watch", 2))
         intents.apply(.settle(id: id, .lapsed), context: context("phone", 7))
-        #expect(intents[id]?.progress == .begun, "what has begun does not lapse")
+        #expect(intents[id]?.progress == .begun, "a started intent doesn't expire")
         intents.apply(.settle(id: id, .interrupted), context: context("phone", 8))
         #expect(intents[id]?.progress == .settled(.interrupted))
         #expect(intents.apply(.settle(id: id, .answered(7)), context: context("watch", 3))?.id == id)
         #expect(intents.apply(.settle(id: id, .answered(8)), context: context("watch", 4)) == nil)
-        #expect(intents[id]?.progress == .settled(.answered(7)), "the doer's first word is the truth")
+        #expect(intents[id]?.progress == .settled(.answered(7)), "the serving device's first report decides")
         intents.apply(.settle(id: UUID(), .answered(8)), context: context("watch", 5))
         #expect(intents.openCount(of: phone.peerID) == 0)
     }

@@ -14,7 +14,7 @@ import Testing
         SessionPeer(id: $0, deviceClass: .unknown, appInstanceID: "\($0).1", topology: .localNetwork)
     }
 
-    @MainActor private struct Company {
+    @MainActor private struct Group {
         let world: VirtualWorld
         let transports: [RevokingTransport]
         let sessions: [CounterSession]
@@ -40,32 +40,34 @@ import Testing
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func `a revoked peer is a member no longer where it was revoked or confirmed`(seed: UInt64) async throws {
-        let company = await Company(seed: seed)
-        let (world, sessions) = (company.world, company.sessions)
+    func `a revoked peer is no longer a member where it was revoked or the revocation confirmed`(seed: UInt64)
+        async throws
+    {
+        let group = await Group(seed: seed)
+        let (world, sessions) = (group.world, group.sessions)
         try sessions[2].submit(.add(1), at: world.now)
         await world.settle(until: { sessions.allSatisfy { $0.confirmedCount == 1 } })
         sessions[0].invite("lost too")
-        for transport in company.transports[..<2] { transport.revoke(["watch", "lost too"]) }
-        company.cutOff(2)
+        for transport in group.transports[..<2] { transport.revoke(["watch", "lost too"]) }
+        group.cutOff(2)
         try sessions[0].submit(.add(2), at: world.now)
         await world.settle(until: { sessions[..<2].allSatisfy { $0.confirmedCount == 2 && $0.viewNumber == 1 } })
         #expect(sessions[..<2].allSatisfy { $0.memberIDs == ["phone", "tablet"] }, "seed \(seed)")
         #expect(sessions[0].departures.map(\.source.peerID) == ["watch"])
-        #expect(company.transports[0].guests == ["tablet"], "no member and no invited peer is lost")
+        #expect(group.transports[0].guests == ["tablet"], "no member and no invited peer is lost")
         // It also can't be invited by mistake, for example by a lobby that heard of it before.
         sessions[0].invite("watch")
         await world.run(.seconds(5))
-        #expect(company.transports[0].guests == ["tablet"])
+        #expect(group.transports[0].guests == ["tablet"])
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
     func `a member that hears the peer keeps it until its own user confirms`(seed: UInt64) async throws {
-        let company = await Company(seed: seed)
-        let (world, sessions) = (company.world, company.sessions)
+        let group = await Group(seed: seed)
+        let (world, sessions) = (group.world, group.sessions)
         await world.settle(until: { sessions.allSatisfy { $0.isMember } })
         // The tablet hasn't heard of the revocation yet.
-        company.transports[0].revoke(["watch"])
+        group.transports[0].revoke(["watch"])
         world.network.partition(from: Self.peers[0], to: Self.peers[2])
         world.network.partition(from: Self.peers[2], to: Self.peers[0])
         try sessions[0].submit(.add(1), at: world.now)
@@ -73,15 +75,15 @@ import Testing
         await world.settle(until: { sessions[..<2].allSatisfy { $0.state.total == 3 } })
         await world.run(.seconds(150))
         #expect(sessions[1].memberIDs.contains("watch") && sessions[1].viewNumber == 0, "no vote again and again")
-        company.transports[1].revoke(["watch"])
-        company.cutOff(2)
+        group.transports[1].revoke(["watch"])
+        group.cutOff(2)
         await world.settle(until: { sessions[..<2].allSatisfy { $0.memberIDs == ["phone", "tablet"] } })
         await world.settle(until: { sessions[..<2].allSatisfy { $0.confirmedCount == 2 } })
         #expect(sessions[0].state == sessions[1].state, "seed \(seed)")
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func `a session that is opened later goes on without the peer, and lets it in once it is paired again`(
+    func `a session opened later excludes the peer, and admits it once it is paired again`(
         seed: UInt64
     ) async throws {
         let world = VirtualWorld(seed: seed)
@@ -111,7 +113,7 @@ import Testing
         #expect(again.state.amounts == [1, 2], "seed \(seed)")
     }
 
-    @Test func `a transport without keys revokes no peer, and says so`() async throws {
+    @Test func `a transport without keys can't revoke a peer, and throws`() async throws {
         let world = VirtualWorld(seed: 1)
         let transport = world.transport(Self.peers[0])
         #expect(transport.revokedPeers() == nil && !transport.capabilities.extras.contains(.revocation))

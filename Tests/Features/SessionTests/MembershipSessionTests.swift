@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func `a third device is invited, and a fourth is not`(seed: UInt64) async throws {
+    func `an invited third device joins, and an uninvited fourth doesn't`(seed: UInt64) async throws {
         let world = Self.world(seed)
         let (phone, watch) = await world.pair { $0.admits = .invited }
         try phone.submit(.add(1), at: world.now)
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func `one that lost its store is itself again`(seed: UInt64) async throws {
+    func `a member that lost its store becomes a member again`(seed: UInt64) async throws {
         let world = Self.world(seed)
         let sessions = await three(in: world)
         for (index, session) in sessions.enumerated() { try session.submit(.add(index), at: world.now) }

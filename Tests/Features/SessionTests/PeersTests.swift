@@ -30,7 +30,7 @@ import Testing
 
     /// Regression: each of 256 peers could have filled 4 MiB.
     @Test(arguments: [127, 129])
-    func `a statement of what a peer holds counts up to so many bytes of names`(idBytes: Int) {
+    func `a peer's acknowledgements count up to a number of bytes of names`(idBytes: Int) {
         let entries = (0..<1024).map { number in
             let name = String(repeating: "n", count: idBytes - 4) + String(1000 + number)
             return SourceSequence(source: SessionSource(peerID: name, incarnation: 1), sequence: 1)
@@ -40,7 +40,7 @@ import Testing
         #expect(heard.held.entries.count == (idBytes < 128 ? 1024 : 0))
     }
 
-    @Test func `a peer that is away is not here, and is behind by what happened since`() async throws {
+    @Test func `an absent peer isn't active, and lacks the events since`() async throws {
         let world = VirtualWorld(seed: 31)
         let (here, there) = await world.pair()
         try here.submit(.add(1))
@@ -57,13 +57,13 @@ import Testing
         #expect(!away.isActive)
         #expect(away.unacknowledgedCount == 3)
         #expect(try #require(away.lastHeardAt).timeIntervalSince(since) < 30)
-        #expect(here.departures.isEmpty, "of two, only a user lets the other go")
+        #expect(here.departures.isEmpty, "in a group of two, only a user removes the other")
 
         world.network.heal()
         await world.settle(until: { here.status(of: "watch")?.unacknowledgedCount == 0 })
         let back = try #require(here.status(of: "watch"))
         #expect(back.isActive)
-        #expect(try #require(back.heardSince) > since.addingTimeInterval(60), "it has come back since")
+        #expect(try #require(back.heardSince) > since.addingTimeInterval(60), "it has returned since")
     }
 
     @Test func `A nonmember has no count of unacknowledged events`() async {
@@ -159,7 +159,7 @@ import Testing
         await world.run(.seconds(5))
         here.removeMember("watch")
         await world.settle(until: { here.confirmedCount == 1 })
-        #expect(here.departures.map(\.reason) == [.goneOn(by: "phone")])
+        #expect(here.departures.map(\.reason) == [.removed(by: "phone")])
         world.network.heal()
         await world.settle(until: { there.confirmedCount == 1 && there.isMember })
         #expect(there.departures.map(\.reason) == [.fenced])
@@ -173,7 +173,7 @@ import Testing
         for session in sessions[..<2] { session.removeMember("watch") }
         await world.settle(until: { sessions[0].viewNumber == 1 && sessions[1].viewNumber == 1 })
         for session in sessions[..<2] {
-            guard case .goneOn(let peerID)? = session.departures.first?.reason else {
+            guard case .removed(let peerID)? = session.departures.first?.reason else {
                 Issue.record("\(session.departures)")
                 continue
             }

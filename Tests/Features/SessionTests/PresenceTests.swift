@@ -32,14 +32,14 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         there.hide(.activity)
         #expect(there.values(of: .activity) == ["phone": .looking])
         await world.settle(until: { here.values(of: .activity) == ["phone": .looking] })
-        #expect(here.latestValue(of: .activity)?.peerID == "phone", "the newest of those who show something")
+        #expect(here.latestValue(of: .activity)?.peerID == "phone", "the newest value of all peers")
         #expect(here.latestValue(of: .activity, by: "watch") == nil)
         try there.show(.looking, as: .activity)
         await world.settle(until: { here.values(of: .activity) == ["phone": .looking, "watch": .looking] })
     }
 
     @Test(arguments: 0..<10 as Range<UInt64>)
-    func `a word that is lost is made up for, and what was hidden does not come back`(seed: UInt64) async throws {
+    func `a lost value is sent again, and a hidden one doesn't return`(seed: UInt64) async throws {
         let world = VirtualWorld(seed: seed, conditions: .rough)
         let (here, there) = await world.pair()
         for number in 0..<10 {
@@ -62,7 +62,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         let closing = Task { try await there.close() }
         await world.settle(until: { there.phase == .closed && here.values(of: .cursor) == ["phone": 1] })
         try await closing.value
-        #expect(world.now.timeIntervalSince(start) < 5, "nobody had to miss it first")
+        #expect(world.now.timeIntervalSince(start) < 5, "no peer had to miss it first")
         #expect(there.values(of: .cursor).isEmpty)
         there.hide(.cursor)
         #expect(throws: SessionSyncError.sessionClosed) { try there.show(3, as: .cursor) }
@@ -90,7 +90,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         try there.show(2, as: .cursor)
         await world.settle(until: { here.values(of: .cursor) == ["watch": 2] })
         await world.run(.seconds(120))
-        #expect(here.values(of: .cursor) == ["watch": 2], "it is there as long as its peer is")
+        #expect(here.values(of: .cursor) == ["watch": 2], "the value stays as long as its peer")
         world.network.partition([phone], [watch])
         let gone = world.now
         await world.run(.seconds(15))
@@ -117,7 +117,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         await leaving.value
     }
 
-    @Test func `a cursor that moves all the time leaves ten times a second, and its last place arrives`() async throws {
+    @Test func `a moving cursor is sent ten times per second, and its last position arrives`() async throws {
         let world = VirtualWorld(seed: 46)
         let transport = CountingTransport(wrapped: world.transport(watch))
         let here = world.session(world.transport(phone), incarnation: 1)
@@ -134,7 +134,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         #expect(here.values(of: .cursor) == ["watch": 400])
     }
 
-    @Test func `a view follows`() async throws {
+    @Test func `a view is updated`() async throws {
         let world = VirtualWorld(seed: 47)
         let (here, there) = await world.pair()
         let hasChanged = Locked(false)
@@ -187,7 +187,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         #expect(here.values(of: .cursor)["phone"] == 3)
     }
 
-    // MARK: - What peers say
+    // MARK: - Messages from peers
 
     private func sample(_ value: Int, by peerID: String = "watch") -> Sample {
         var lane = EphemeralLane<[UInt8]>(source: SessionSource(peerID: peerID, incarnation: 1))

@@ -31,7 +31,7 @@ import Testing
     // MARK: - A missing start
 
     @Test(arguments: ["submit", "show", "record"])
-    func `A session that was never started says so two seconds after its first use`(use: String) async throws {
+    func `A session that was never started is a problem two seconds after its first use`(use: String) async throws {
         let session = session("unstarted")
         switch use {
         case "submit": try session.submit(.add(1))
@@ -59,7 +59,7 @@ import Testing
         #expect(stopped.problems.isEmpty && late.problems.isEmpty)
     }
 
-    @Test func `A lobby that opens a session and was never started says so`() async throws {
+    @Test func `A lobby that opens a session without being started is a problem`() async throws {
         let world = world
         let transport = world.transport(phone)
         let lobby = SessionLobby(
@@ -78,7 +78,7 @@ import Testing
     }
 
     #if DEBUG
-        @Test func `A session that isn't kept in a variable is warned about once per feature`() async throws {
+        @Test func `A warning appears once per feature for a session that isn't kept in a variable`() async throws {
             let lines = Locked<[String]>([])
             func drop(after age: Duration, _ featureID: String, stops: Bool = false) async {
                 var session: CounterSession? = session("dropped", featureID: featureID) {
@@ -95,15 +95,17 @@ import Testing
             #expect(lines.withLock { $0.isEmpty })
             await drop(after: .milliseconds(500), "dropped")
             await drop(after: .milliseconds(500), "dropped")
-            let told = lines.withLock { $0 }
-            #expect(told.count == 1)
-            #expect(told.first?.hasPrefix("the session of 'dropped' was released 5") == true)
+            let reported = lines.withLock { $0 }
+            #expect(reported.count == 1)
+            #expect(reported.first?.hasPrefix("the session of 'dropped' was released 5") == true)
         }
     #endif
 
     // MARK: - IDs that differ
 
-    @Test func `Two devices with two session IDs both name both, and neither waits for the other`() async throws {
+    @Test func `Two devices with different session IDs both report both IDs, and neither waits for the other`()
+        async throws
+    {
         let (first, second) = (UUID(), UUID())
         let here = session("id.here", sessionID: first)
         let there = session("id.there", incarnation: 2, sessionID: second)
@@ -131,7 +133,7 @@ import Testing
         #expect(here.status(of: "id.there")?.sync != .elsewhere)
     }
 
-    @Test func `Two devices with two feature IDs both name both`() async throws {
+    @Test func `Two devices with different feature IDs both report both IDs`() async throws {
         let here = session("feature.here", featureID: "score")
         let there = session("feature.there", incarnation: 2, featureID: "skore")
         await world.meet()
@@ -181,12 +183,12 @@ import Testing
             reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(),
             configuration: world.configuration(incarnation: 3))
         next.start()
-        var told: [SessionProblem] = []
+        var reported: [SessionProblem] = []
         for _ in 0..<50 {
             await world.run(.milliseconds(100))
-            told += here.problems + next.problems
+            reported += here.problems + next.problems
         }
-        #expect(told.isEmpty)
+        #expect(reported.isEmpty)
     }
 
     @Test func `All running sessions and the last 256 ended ones are remembered`() {
@@ -207,7 +209,7 @@ import Testing
         #expect(StartedSessions.contains(place(999)) && StartedSessions.contains(place(nil)), "its last")
     }
 
-    // MARK: - What lasts
+    // MARK: - Lasting problems
 
     @Test func `A store that fails is a problem until it works`() async throws {
         let store = FailingStore()
@@ -221,7 +223,7 @@ import Testing
         #expect(session.problems.isEmpty)
     }
 
-    @Test func `A device that waits to be invited is a problem until it is`() async throws {
+    @Test func `A device that waits for an invitation is a problem until it is invited`() async throws {
         let (here, there) = await world.pair { $0.admits = .invited }
         let third = world.session(world.transport(tablet), incarnation: 3) {
             $0.admits = .invited
@@ -233,7 +235,7 @@ import Testing
         await world.settle(until: { third.isMember && here.problems.isEmpty && there.problems.isEmpty })
     }
 
-    @Test func `A log without room is a problem until there is some`() async throws {
+    @Test func `A full log is a problem until it has space`() async throws {
         let configure: (inout CounterConfiguration) -> Void = { $0.engine.ownUnconfirmedMax = 8 }
         let (here, there) = await world.pair(configure: configure)
         world.network.partition([phone], [watch])
@@ -245,7 +247,7 @@ import Testing
         await world.settle(until: { there.state.total == 8 && here.problems.isEmpty })
     }
 
-    @Test func `A transport that was closed is a problem`() async throws {
+    @Test func `A closed transport is a problem`() async throws {
         let session = session("closed")
         session.start()
         await world.meet()

@@ -44,7 +44,7 @@ private struct CrowdedTransport: WrappingTransport {
         #expect(here.statistics.sendFailures == 0)
     }
 
-    @Test func `a queue that stays full fails the send, and the event arrives once there is room`() async throws {
+    @Test func `a queue that stays full fails the send, and the event arrives once there is space`() async throws {
         let here = phoneSession(refusals: 125)
         let there = world.session(world.transport(watch), incarnation: 2)
         await world.meet()

@@ -58,7 +58,7 @@ extension Series<Pace> {
         }
     }
 
-    @Test func `A device that comes late gets all of it, and a part by its time`() async throws {
+    @Test func `A late device gets the whole series, and a part by time`() async throws {
         let world = VirtualWorld(seed: 1)
         let there = world.session(world.transport(watch), incarnation: 2)
         there.start()
@@ -86,7 +86,7 @@ extension Series<Pace> {
         #expect(rates.minimum == 120 && rates.maximum == 159 && rates.count == 20_000)
     }
 
-    @Test func `A crash loses no sample that was written, and the next launch goes on beside`() async throws {
+    @Test func `A crash loses no written sample, and the next launch starts a series of its own`() async throws {
         let world = VirtualWorld(seed: 2)
         let store = MemoryStore()
         let here = world.session(world.transport(phone), incarnation: 1)
@@ -137,7 +137,7 @@ extension Series<Pace> {
     }
 
     @Test(arguments: [false, true])
-    func `A store that fails keeps samples waiting, and nothing comes twice`(isDone: Bool) async throws {
+    func `A failing store keeps samples waiting, and none is repeated`(isDone: Bool) async throws {
         let world = VirtualWorld(seed: 4)
         let store = FailingStore()
         let here = world.session(world.transport(phone), incarnation: 1)
@@ -161,7 +161,7 @@ extension Series<Pace> {
         #expect(try await values(there) == (0..<count).map(Pace.init))
     }
 
-    @Test func `A session that leaves its store goes on with what was not written`() async throws {
+    @Test func `A session that stops using its store keeps the unwritten samples`() async throws {
         let world = VirtualWorld(seed: 5)
         let store = FailingStore()
         let here = world.session(world.transport(phone), incarnation: 1)
@@ -177,7 +177,7 @@ extension Series<Pace> {
         for number in 1100..<1200 { try there.record(Pace(number), in: .pace) }
         await world.settle { here.summary(of: .pace).count == 1200 && there.durability == .memory }
         #expect(there.summary(of: .pace).count == 1200)
-        #expect(try await values(there) == (1024..<1200).map(Pace.init), "what the store has that was left")
+        #expect(try await values(there) == (1024..<1200).map(Pace.init), "the content of the store no longer used")
         #expect(try await values(here) == (0..<1200).map(Pace.init))
     }
 
@@ -225,7 +225,7 @@ extension Series<Pace> {
         #expect(throws: SessionSyncError.sessionClosed) { try phone.record(1, in: Series("s1")) }
     }
 
-    @Test func `A peer that lies about series does no damage`() async throws {
+    @Test func `A peer's false claims about series have no effect`() async throws {
         let world = VirtualWorld(seed: 9)
         let (phone, _) = await world.pair()
         try phone.record(Pace(1), in: .pace)
@@ -235,7 +235,7 @@ extension Series<Pace> {
         var forged = SampleTable(columns: columns)
         forged.append(try SampleRow(Pace(666), like: columns), at: 0)
         let bytes = SeriesBlock.bytes(of: forged)
-        let other = SeriesID(peerID: "watch", life: 7, name: "pace", columns: columns.digest)
+        let other = SeriesID(peerID: "watch", incarnation: 7, name: "pace", columns: columns.digest)
         var wrongColumns = other
         wrongColumns.columns ^= 1
         typealias Piece = SeriesMessage.Piece
@@ -269,7 +269,7 @@ extension Series<Pace> {
         for number in 0..<2000 as Range<UInt64> {
             var message = SeriesMessage()
             var id = other
-            id.life = 100 + number
+            id.incarnation = 100 + number
             message.pieces = [Piece(id: id, columns: columns, first: 0, bytes: bytes)]
             try receive(message, phone, world)
         }

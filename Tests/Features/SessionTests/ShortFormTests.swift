@@ -15,12 +15,12 @@ extension EphemeralKey<Int> { fileprivate static let rate = EphemeralKey("rate")
 /// Messages without names, and peers that can't read them.
 @MainActor @Suite struct ShortFormTests {
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `News of series come back as they were`(seed: UInt64) throws {
+    func `Reports about series are restored unchanged`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         var message = SeriesMessage(receiver: random.below(2) == 0 ? nil : "tablet")
         for _ in 0..<random.below(4) {
             let id = SeriesID(
-                peerID: ["phone", "watch"][random.below(2)], life: random.next(),
+                peerID: ["phone", "watch"][random.below(2)], incarnation: random.next(),
                 name: ["rate", "pace"][random.below(2)],
                 columns: random.next() % 3)
             let first = random.next() >> UInt64(20 + random.below(44))
@@ -47,7 +47,7 @@ extension EphemeralKey<Int> { fileprivate static let rate = EphemeralKey("rate")
     }
 
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `Any control is read as it was written, and a part of one is refused`(seed: UInt64) throws {
+    func `Any control is read as written, and a truncated one is rejected`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let control = SessionControl.random(&random)
         let sender = SessionSource.random(&random)
@@ -91,7 +91,7 @@ extension EphemeralKey<Int> { fileprivate static let rate = EphemeralKey("rate")
     }
 
     @Test(arguments: [[true, true], [true, false], [false, true], [false, false]])
-    func `Devices of this version and of the one before keep the same, and see what each shows`(
+    func `Devices of this and the previous version hold the same and see each other's values`(
         versions: [Bool]
     ) async throws {
         let world = VirtualWorld(seed: 61)

@@ -12,7 +12,7 @@ import Testing
 
 /// Idle sessions, and their cost.
 @MainActor @Suite struct SilenceTests {
-    @Test func `An idle hour costs at most 24 controls and no write, and both stay here`() async throws {
+    @Test func `An idle hour costs at most 24 controls and no write, and both stay active`() async throws {
         let world = VirtualWorld(seed: 51)
         let stores = [FailingStore(), FailingStore()]
         let here = try await world.opened(world.transport(phone), incarnation: 1, store: stores[0])
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func `A lost last word doesn't leave one side asking`(seed: UInt64) async throws {
+    func `A lost last message doesn't leave one side asking`(seed: UInt64) async throws {
         let world = VirtualWorld(seed: seed, conditions: .rough)
         let (here, there) = await world.pair()
         for number in 1...5 {
@@ -55,7 +55,7 @@ import Testing
         #expect(sent() - before <= 10, "seed \(seed)")
     }
 
-    @Test func `A version that announces nothing hears something every ten seconds`() async throws {
+    @Test func `A version that announces no silence gets a message every ten seconds`() async throws {
         let world = VirtualWorld(seed: 52)
         let here = world.session(world.transport(phone), incarnation: 1)
         let there = world.session(SilencelessTransport(wrapped: world.transport(watch)), incarnation: 2) {
@@ -142,7 +142,7 @@ import Testing
         #expect(here.statistics.snapshotsSent > before + 1)
         try here.submit(.add(4))
         await world.run(.milliseconds(50))
-        #expect(here.statistics.snapshotsSent > before + 2, "as ever while a member is away")
+        #expect(here.statistics.snapshotsSent > before + 2, "as usual while a member is away")
     }
 }
 

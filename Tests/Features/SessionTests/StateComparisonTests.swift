@@ -48,7 +48,7 @@ import Testing
         return collected
     }
 
-    @Test func `both members are told once that their reducers differ, within two exchanges of the milestone`()
+    @Test func `both members get one alarm that their reducers differ, within two exchanges of the milestone`()
         async throws
     {
         let (here, there) = (session(phone, 1), session(watch, 2, isOdd: true))
@@ -131,7 +131,7 @@ import Testing
             #expect(try codec.decode(SessionControl.self, from: bytes) == control)
         }
         #expect(
-            try codec.encode(SessionControl(position: 40, chain: 7)) == golden, "nothing is added where nothing is said"
+            try codec.encode(SessionControl(position: 40, chain: 7)) == golden, "without reports nothing is added"
         )
     }
 }

@@ -11,7 +11,7 @@ import Testing
 
 /// A store that fails, and the session's behavior if it may continue without it.
 @MainActor @Suite struct StoreFailureTests {
-    @Test func `a store that cannot be read is an error, or the session goes on in memory and says so`() async throws {
+    @Test func `an unreadable store throws, or the session continues in memory with an alarm`() async throws {
         let world = VirtualWorld(seed: 1)
         let store = MemoryStore()
         store.close()
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: 0..<6 as Range<UInt64>)
-    func `a store that fails in the middle is left, and opened again it loses and doubles nothing`(
+    func `a store that fails midway is no longer used; opened again, it loses and doubles nothing`(
         seed: UInt64
     ) async throws {
         let world = VirtualWorld(seed: seed, conditions: .rough)

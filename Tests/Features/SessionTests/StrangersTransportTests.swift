@@ -7,7 +7,9 @@ import Testing
 
 /// A third-party transport implements the requirements without a default. The contract provides all others.
 @MainActor @Suite struct StrangersTransportTests {
-    @Test func `two sessions over a transport that implements nothing with a default end alike`() async throws {
+    @Test func `two sessions agree over a transport that implements only the requirements without defaults`()
+        async throws
+    {
         let world = VirtualWorld(seed: 1)
         let hallway = Hallway()
         let ends = (StrangersTransport(phone, hallway), StrangersTransport(watch, hallway))

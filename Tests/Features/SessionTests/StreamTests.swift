@@ -45,7 +45,7 @@ import Testing
         #expect(await late.next()?.total == 5)
         for _ in 0..<5 { try here.submit(.add(1), at: world.now) }
         await world.settle(until: { there.state.total == 10 })
-        #expect(await late.next()?.total == 10, "a slow reader is not shown what is over")
+        #expect(await late.next()?.total == 10, "a slow reader doesn't get outdated steps")
     }
 
     @Test func `a subscriber that does not read costs a bounded number of events`() async throws {

@@ -9,7 +9,7 @@ import Testing
 @MainActor @Suite struct SyncedSessionTests {
     let world = VirtualWorld(seed: 1)
 
-    @Test func `a tap shows at once here and soon there, both ways`() async throws {
+    @Test func `a tap shows at once on its device and soon on the other`() async throws {
         let here = world.session(world.transport(phone))
         let there = world.session(world.transport(watch), incarnation: 2)
         here.start()
@@ -22,7 +22,7 @@ import Testing
         #expect(here.state == there.state)
     }
 
-    @Test func `a device that joins late is right at once`() async throws {
+    @Test func `a late device shows the right state at once`() async throws {
         let here = world.session(world.transport(phone))
         here.start()
         for _ in 0..<10 { try here.submit(.add(1), at: world.now) }
@@ -64,7 +64,7 @@ import Testing
         await world.settle(until: { there.state == here.state })
     }
 
-    @Test func `closing waits for the last event and the snapshot, and is for good`() async throws {
+    @Test func `closing waits for the last event and snapshot, and is final`() async throws {
         let here = world.session(world.transport(phone))
         let there = world.session(world.transport(watch), incarnation: 2)
         here.start()
@@ -79,7 +79,7 @@ import Testing
         try await here.close()
     }
 
-    @Test func `starting twice listens once, and stopping keeps what waits`() async throws {
+    @Test func `starting twice listens once, and stopping keeps waiting messages`() async throws {
         let here = world.session(world.transport(phone))
         let there = world.session(world.transport(watch), incarnation: 2)
         for _ in 0..<3 { here.start() }
@@ -109,7 +109,7 @@ import Testing
         await world.settle(until: { here.statistics.snapshotsSent == 1 })
     }
 
-    @Test func `closing does not wait for a peer that is away`() async throws {
+    @Test func `closing doesn't wait for an absent peer`() async throws {
         let (here, there) = await world.pair()
         world.network.partition([phone], [watch])
         await world.settle(until: { here.reachablePeerIDs.isEmpty })
@@ -144,8 +144,7 @@ import Testing
         #expect(there.state.amounts == [1, 2])
     }
 
-    @Test func `a gap that shows too soon after a request is asked for later, though nothing else comes`() async throws
-    {
+    @Test func `a gap found too soon after a request is requested later, even without another message`() async throws {
         // A peer without an engine that answers, so there are only snapshots.
         let here = ReferencePeer(world.transport(phone), now: { [network = world.network] in network.now })
         let there = world.session(world.transport(watch), incarnation: 2) { configuration in
@@ -185,7 +184,7 @@ import Testing
         #expect(there.state == Counter())
     }
 
-    @Test func `submit refuses before a sequence is taken when too much waits`() async throws {
+    @Test func `submit throws before it uses a sequence if too many events wait`() async throws {
         let here = world.session(world.transport(phone)) { $0.outgoingMax = 3 }
         // The session isn't started, so everything waits.
         try here.submit(.add(1), at: world.now)
@@ -201,7 +200,7 @@ import Testing
         #expect(there.statistics.gaps == 0)
     }
 
-    @Test func `remote events and snapshots are told apart from local ones`() async throws {
+    @Test func `remote events and snapshots are distinguished from local ones`() async throws {
         // On other networks a snapshot may overtake the event that it includes. Then the event is a duplicate.
         let world = VirtualWorld(seed: 1, conditions: .ideal)
         let here = world.session(world.transport(phone))

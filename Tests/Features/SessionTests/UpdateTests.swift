@@ -20,7 +20,7 @@ private typealias Update = SessionUpdate<Counter, Tap>
         try await closing.value
     }
 
-    @Test func `a reader that keeps up is told each step`() async throws {
+    @Test func `a reader that keeps up gets each step`() async throws {
         let (here, there) = await world.pair()
         let record = Record(here.updates())
         try here.submit(.add(1))
@@ -52,7 +52,7 @@ private typealias Update = SessionUpdate<Counter, Tap>
         #expect(record.state == here.state)
     }
 
-    @Test func `a copy of the session is one step`() async throws {
+    @Test func `an adopted copy is one step`() async throws {
         let here = world.session(world.transport(phone), incarnation: 1)
         here.start()
         for tap in 1...5 { try here.submit(.add(tap)) }
@@ -70,7 +70,7 @@ private typealias Update = SessionUpdate<Counter, Tap>
     }
 
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func `whatever a reader does with each step, it ends where the session does`(seed: UInt64) async throws {
+    func `whatever a reader does with each step, it ends with the session's state`(seed: UInt64) async throws {
         let world = VirtualWorld(seed: seed, conditions: .rough)
         let (here, there) = await world.pair()
         let records = [Record(here.updates()), Record(there.updates()), Record(there.updates(bufferLimit: 3))]
@@ -90,7 +90,7 @@ private typealias Update = SessionUpdate<Counter, Tap>
         }
     }
 
-    @Test func `a reader that does not read is left a snapshot, and what has happened since`() async throws {
+    @Test func `a reader that doesn't read gets a snapshot and the steps since`() async throws {
         let (here, there) = await world.pair()
         let slow = here.updates(bufferLimit: 10)
         for tap in 1...100 { try here.submit(.add(tap)) }
@@ -108,7 +108,7 @@ private typealias Update = SessionUpdate<Counter, Tap>
             }
         }
         #expect(waiting.count <= 3, "a snapshot, events and confirmations")
-        #expect(told == 200, "what was not told is counted")
+        #expect(told == 200, "missed updates are counted")
         let states = waiting.compactMap { update -> Counter? in
             switch update {
             case .snapshot(let state, _, _), .applied(_, let state), .reordered(_, let state): state
@@ -151,10 +151,10 @@ private typealias Update = SessionUpdate<Counter, Tap>
         let behind = journal.take(engine.state, showsState: true, isBehind: true, localPeerID: "watch")
         #expect(behind.map { Record.line($0).prefix(7) } == ["renewed"])
         let after = journal.take(engine.state, showsState: true, isBehind: false, localPeerID: "watch")
-        #expect(after.map { Record.line($0).prefix(7) } == ["skipped"], "it had begun before anybody listened")
+        #expect(after.map { Record.line($0).prefix(7) } == ["skipped"], "it started before the first subscriber")
     }
 
-    @Test func `a reader that is cancelled, or lets go, is freed`() async throws {
+    @Test func `a cancelled or released reader is freed`() async throws {
         let (here, there) = await world.pair()
         defer { there.stop() }
         let task = Task { for await _ in here.updates() {} }
@@ -170,7 +170,7 @@ private typealias Update = SessionUpdate<Counter, Tap>
         #expect(!here.core.updates.isKept, "nobody listens")
     }
 
-    @Test func `a stream ends where its session is let go of`() async throws {
+    @Test func `a stream ends when its session is released`() async throws {
         var session: CounterSession? = world.session(world.transport(phone))
         session?.start()
         let record = Record(try #require(session?.updates()))
@@ -180,7 +180,7 @@ private typealias Update = SessionUpdate<Counter, Tap>
         #expect(record.lines == ["first [] missed 0"])
     }
 
-    @Test func `a stream ends with its session, and one of a closed session begins with its end`() async throws {
+    @Test func `a stream ends with its session, and a closed session's stream ends at once`() async throws {
         let (here, there) = await world.pair()
         defer { there.stop() }
         let record = Record(here.updates())

@@ -72,7 +72,7 @@ import Testing
 
         try await closed(old)
         let updated = try await newer(transport, 1, in: store)
-        #expect(updated.state == new.state, "from its own store, before it has met anybody")
+        #expect(updated.state == new.state, "from its own store, before it has met a peer")
         updated.start()
         try updated.submit(.note("two", on: "milk"))
         await world.settle(until: { new.state.notes == ["milk": "two"] && updated.state == new.state })
@@ -91,7 +91,7 @@ import Testing
         #expect(old.state.items == ["milk"])
     }
 
-    @Test func `an older app joins by a copy in which the new events are folded`() async throws {
+    @Test func `an older app joins with a copy in which the new events are folded`() async throws {
         let new = try await newer(world.transport(phone), 1)
         let other = try await newer(world.transport(watch), 2)
         await world.meet()
@@ -112,7 +112,7 @@ import Testing
         await world.settle(until: { new.state.bought == ["0"] && new.state.notes == ["0": "oat"] })
     }
 
-    @Test func `a copy with an event that it cannot read is no copy for an older app, until it is updated`()
+    @Test func `an older app rejects a copy with an unreadable event until it is updated`()
         async throws
     {
         let new = try await newer(world.transport(phone), 1)
@@ -133,7 +133,7 @@ import Testing
         await world.settle(until: { updated.isMember && updated.state == new.state })
     }
 
-    @Test func `a copy by a codec that the library no longer has is refused, and the codec is named`() {
+    @Test func `a copy in a codec that the library no longer has is rejected by the codec's name`() {
         let coding = CheckpointCoding(codec: CompactCodec())
         let error = #expect(throws: SessionSyncError.self) {
             try coding.checkpoint(SessionCheckpoint<Groceries, GroceryEvent>.self, from: [3, 0xA0])
@@ -141,7 +141,7 @@ import Testing
         #expect(error.map { "\($0)" }?.contains("codec 3 is cbor") == true)
     }
 
-    @Test func `an app that goes back to its earlier version does not open what it cannot read`() async throws {
+    @Test func `an app rolled back to its earlier version doesn't open data that it can't read`() async throws {
         let store = MemoryStore()
         let transport = world.transport(phone)
         let new = try await newer(transport, 1, in: store)
@@ -158,7 +158,7 @@ import Testing
         #expect(again.state.notes == ["milk": "oat"], "nothing was touched")
     }
 
-    @Test func `a field that is not optional is one that earlier states do not have`() async throws {
+    @Test func `a new non-optional field makes earlier states unreadable`() async throws {
         let transport = world.transport(phone)
         let store = try await storeOfOlder(transport)
         var configuration = SyncedSessionConfiguration<Strict, GroceryEvent>()

@@ -46,7 +46,7 @@ import Testing
         return count
     }
 
-    @Test func `large events fill the log by what the codec makes of them, also over a relaunch`() async throws {
+    @Test func `large events fill the log by their encoded size, also after a relaunch`() async throws {
         let world = VirtualWorld(seed: 1)
         let store = MemoryStore()
         let limit = SyncedSessionConfiguration<Int, String>().engine.ownUnconfirmedBytesMax
@@ -58,11 +58,11 @@ import Testing
         here.stop()
         let again = try await session(world, world.transport(phone), store)
         again.start()
-        #expect(again.state == count * 100_000, "what was encoded once is what is read")
+        #expect(again.state == count * 100_000, "the value is read as encoded once")
         #expect(fill(again, world, byteCount: 1) == 0)
     }
 
-    @Test func `without a store bytes count as well, and small events as before`() async throws {
+    @Test func `without a store bytes count, too, and small events as before`() async throws {
         let world = VirtualWorld(seed: 2)
         let here = try await session(world, world.transport(phone), nil)
         here.start()

@@ -19,7 +19,7 @@ import Testing
         try JSONDecoder().decode(StateMessage.self, from: Data(json.utf8))
     }
 
-    @Test func `A message of the earlier version is read, and says nothing of what was heard`() throws {
+    @Test func `A message of the earlier version is read, and acknowledges nothing`() throws {
         let message = try earlier()
         #expect(message.heard == nil && message.asks && message.items.map(\.name) == ["name"])
         let encoder = JSONEncoder()
@@ -27,7 +27,7 @@ import Testing
         #expect(String(decoding: try encoder.encode(message), as: UTF8.self) == Self.golden)
     }
 
-    @Test func `The earlier version skips what it doesn't know of a message`() throws {
+    @Test func `The earlier version skips unknown parts of a message`() throws {
         // The required part of the message's form.
         struct Form: Codable, Equatable {
             var k: String
@@ -56,20 +56,20 @@ import Testing
         let heard = Heard(transport)
         try states[0].update(Settings(gain: .nan))
         await world.run(for: .seconds(5))
-        #expect(states[1].value.gain.isNaN, "a peer of this version is told")
+        #expect(states[1].value.gain.isNaN, "a peer of this version gets it")
         #expect(
-            heard.messages.contains { $0.asks } && !heard.hasState, "it is asked what it reads")
+            heard.messages.contains { $0.asks } && !heard.hasState, "it is asked which values it can read")
         let item = StateMessage.Item(
             merge.kind == .fields ? "name" : "", 1 << 20, "old#1",
             merge.kind == .fields ? #""old""# : #"{"gain":1,"name":"old","volume":5}"#)
         try await old.say(
-            StateMessage(kind: merge.kind, life: 7, has: StateVector(["old#1": 1 << 20]), items: [item]))
+            StateMessage(kind: merge.kind, incarnation: 7, has: StateVector(["old#1": 1 << 20]), items: [item]))
         await world.run(for: .seconds(20))
-        #expect(!heard.hasState, "it has said that it is an earlier version")
+        #expect(!heard.hasState, "it reported that it is an earlier version")
         #expect(states[0].lastSyncError is ConnectionError && states[0].pendingPeerIDs == ["old"])
         let count = heard.messages.count
         await world.run(for: .seconds(600))
-        #expect(heard.messages.count == count, "nothing is repeated that it can't read")
+        #expect(heard.messages.count == count, "values that it can't read aren't repeated")
         try states[0].update(Settings(name: "new", gain: 2))
         await world.run(for: .seconds(5))
         #expect(heard.hasState)

@@ -31,7 +31,7 @@ enum Right {
             sourceLocation: sourceLocation)
     }
 
-    @Test func `W10 two states that change together both arrive`() async throws {
+    @Test func `W10 two states changed together both arrive`() async throws {
         try await expect(
             { pair in
                 await pair.connect()
@@ -68,7 +68,7 @@ enum Right {
     }
 
     @Test(arguments: DeviceName.allCases)
-    func `W13 after a relaunch of either side the newest stays`(device: DeviceName) async throws {
+    func `W13 after a relaunch of either side the newest value stays`(device: DeviceName) async throws {
         try await expect(
             { pair in
                 await pair.connect()
@@ -109,7 +109,7 @@ enum Right {
             }, catches: .commitsFirst)
     }
 
-    @Test func `W16 types of the same short name have ids of their own`() throws {
+    @Test func `W16 types with the same short name have distinct IDs`() throws {
         func complaint(_ name: (Any.Type) -> String) -> String? {
             let names = [Left.Settings.self, Right.Settings.self, Settings.self].map { name($0 as Any.Type) }
             return Set(names).count == 3 ? nil : "the names are \(names)"
@@ -125,7 +125,7 @@ enum Right {
         #expect(TypeName.nested(Hidden.self) == "Hidden")
     }
 
-    @Test func `W16 another type under an id that is taken is an error, and harms nothing`() async throws {
+    @Test func `W16 another type under an ID in use is an error and changes nothing`() async throws {
         let world = StateWorld()
         let first = world["phone"].state(Left.Settings(), id: "settings")
         let second = world["phone"].state(Right.Settings(), id: "settings")

@@ -9,7 +9,7 @@ import Testing
 @testable import MeshSharedState
 
 @MainActor
-@Suite("However much a peer says, a state stays as large as can be sent")
+@Suite("Whatever a peer sends, a state stays small enough to send")
 struct HostileSizeTests {
     /// The content of each of a liar's messages, by its number. No message repeats an earlier entry.
     enum Lie: CaseIterable {
@@ -26,7 +26,7 @@ struct HostileSizeTests {
         func message(_ number: Int) -> StateMessage {
             let stamp = UInt64(1 << 40 + number)
             func message(_ items: [StateMessage.Item] = [], has: [String: UInt64] = [:]) -> StateMessage {
-                StateMessage(kind: kind, life: 7, has: StateVector(has), base: StateVector(), items: items)
+                StateMessage(kind: kind, incarnation: 7, has: StateVector(has), base: StateVector(), items: items)
             }
             func many(_ count: Int, of length: Int = 0) -> [String: UInt64] {
                 let filler = String(repeating: "x", count: length)
@@ -175,7 +175,7 @@ struct HostileSizeTests {
 }
 
 @MainActor
-@Suite("What comes without having been seen")
+@Suite("Entries beyond their sender's vector")
 struct UnseenItemTests {
     private func item(_ stamp: UInt64, _ json: String = "[1]") -> StateMessage.Item { .init("", stamp, "x#1", json) }
 
@@ -206,7 +206,7 @@ struct UnseenItemTests {
             let fields = merge.kind == .fields ? try JSONFields.split(value) : ["": value]
             for _ in 0..<8 {
                 let items = fields.map { StateMessage.Item($0, 1 << 57, "x#1", String(decoding: $1, as: UTF8.self)) }
-                try await liar.say(StateMessage(kind: merge.kind, life: 7, has: StateVector(), items: items))
+                try await liar.say(StateMessage(kind: merge.kind, incarnation: 7, has: StateVector(), items: items))
                 await world.run(for: .seconds(1))
             }
             let isEqual = await world.run {

@@ -11,7 +11,7 @@ import Testing
 @testable import MeshSharedState
 
 @MainActor
-@Suite("No stamp of a peer's freezes a state")
+@Suite("A peer's stamps can't freeze a state")
 struct HostileStampTests {
     private nonisolated static let extremes: [UInt64] = [
         .max, .max - 1, 1 << 63, (1 << 63) + 1, (1 << 63) - 1, (1 << 63) - 2, 1 << 62,
@@ -37,7 +37,7 @@ struct HostileStampTests {
                 name: name,
                 entry: StateEntry(version: version, replaced: HybridTimestamp(rawValue: replaced), bytes: bytes))
         }
-        return StateMessage(kind: kind, life: 7, has: vector, items: items)
+        return StateMessage(kind: kind, incarnation: 7, has: vector, items: items)
     }
 
     @Test(arguments: extremes)
@@ -59,7 +59,7 @@ struct HostileStampTests {
     }
 
     @Test(arguments: extremes)
-    func `a peer's claims about other peers' changes withhold nothing from them`(stamp: UInt64) async throws {
+    func `a peer's claims about other peers' changes keep nothing from them`(stamp: UInt64) async throws {
         let world = StateWorld(["liar", "phone", "watch"])
         let phone = world["phone"].state(Settings())
         let watch = world["watch"].state(Settings())
@@ -94,7 +94,8 @@ struct HostileStampTests {
             await world.run(for: .milliseconds(1100))
         }
         switch drive {
-        case .report: try await say(StateMessage(kind: .whole, life: 7, has: StateVector(), isReport: true), edge)
+        case .report:
+            try await say(StateMessage(kind: .whole, incarnation: 7, has: StateVector(), isReport: true), edge)
         case .item: try await say(message(.whole, edge))
         case .twoItems: for step in 0..<2 { try await say(message(.whole, edge + UInt64(step) << 16)) }
         case .otherState:
@@ -102,7 +103,8 @@ struct HostileStampTests {
             for step in 0..<2 {
                 let stamp = edge + UInt64(step) << 16
                 let item = StateMessage.Item("", stamp, "liar#1", "[\(step)]")
-                try await say(StateMessage(kind: .whole, life: 7, has: StateVector(["liar#1": stamp]), items: [item]))
+                try await say(
+                    StateMessage(kind: .whole, incarnation: 7, has: StateVector(["liar#1": stamp]), items: [item]))
             }
         case .flood:
             for step in 0..<2000 {
@@ -178,23 +180,23 @@ struct HostileStampTests {
         await world.run(for: .seconds(2))
         #expect(phone.value.volume == 99)
         world["phone"].connection.diagnostics.finish()
-        var isTold = false
+        var isReported = false
         for await event in events {
-            if case .deliveryFailed("sessionmesh.state/Settings", .remoteError, _) = event { isTold = true }
+            if case .deliveryFailed("sessionmesh.state/Settings", .remoteError, _) = event { isReported = true }
         }
-        #expect(isTold)
+        #expect(isReported)
     }
 
     @Test(arguments: poison)
-    func `a store that an earlier version let be poisoned heals`(stamp: UInt64) async throws {
+    func `a store poisoned under an earlier version recovers`(stamp: UInt64) async throws {
         let liar = SessionPeer(id: "liar", deviceClass: .phone, appInstanceID: "1", topology: .sameHost)
         for merge in [SharedStateMerge<Settings>.whole, .fields, .custom { $1 }] {
             let world = StateWorld()
             let poisoned = HybridTimestamp(rawValue: stamp)
             for device in world.devices {
                 var register = StateRegister(kind: merge.kind)
-                let told = try message(merge.kind, stamp, has: ["\(device.peer.id)#1": stamp])
-                _ = register.merge(told.items, has: told.has, base: nil)
+                let sent = try message(merge.kind, stamp, has: ["\(device.peer.id)#1": stamp])
+                _ = register.merge(sent.items, has: sent.has, base: nil)
                 let author = "\(device.peer.id)#1"
                 var peer = StatePeer()
                 peer.known.note(StateVersion(stamp: poisoned, author: author))
@@ -236,7 +238,7 @@ struct HostileStampTests {
         #expect(isEqual, "\(phone.value), \(watch.value), \(phone.pendingPeerIDs), \(watch.pendingPeerIDs)")
         let revision = phone.replica.revision
         await world.run(for: .seconds(60))
-        #expect(phone.replica.revision == revision, "nothing is sent for ever")
+        #expect(phone.replica.revision == revision, "nothing is sent forever")
         try watch.update(Settings(volume: 12))
         #expect(await world.run { phone.value.volume == 12 && phone.isSynced && watch.isSynced })
     }

@@ -63,7 +63,7 @@ private struct Loudness: Codable, Sendable, Equatable {
         #expect(here.volume == 6)
     }
 
-    @Test func `A member that can't be set stays as it is, and that is a problem until a change succeeds`() throws {
+    @Test func `A member that can't be set keeps its value, and is a problem until a change succeeds`() throws {
         let here = phone.state(Loudness(), id: "loudness")
         here.volume = -1
         #expect(here.volume == 5)
@@ -86,7 +86,7 @@ private struct Loudness: Codable, Sendable, Equatable {
         #expect(flag.isSet)
     }
 
-    @Test func `Values come as a stream, the present one first and the newest always`() async throws {
+    @Test func `A stream of values starts with the current one and always has the newest`() async throws {
         let (here, there) = (phone.state(Settings()), watch.state(Settings()))
         var values = there.values().makeAsyncIterator()
         #expect(await values.next() == Settings())

@@ -17,7 +17,7 @@ private struct Workout: Codable, Sendable, Equatable { var laps = 0 }
     var phone: Device { world["phone"] }
     var watch: Device { world["watch"] }
 
-    @Test func `Devices that merge differently both say so, and are not synced until one has the right merge`()
+    @Test func `Devices with different merges both report it, and aren't synced until one has the right merge`()
         async throws
     {
         let here = phone.state(Settings(), merge: .fields)
@@ -38,7 +38,7 @@ private struct Workout: Codable, Sendable, Equatable { var laps = 0 }
         #expect(here.problems.isEmpty && there.problems.isEmpty)
     }
 
-    @Test func `Devices with two ids for one state both say so within two seconds, until one has the right id`()
+    @Test func `Devices with two IDs for one state both report it within two seconds, until one has the right ID`()
         async throws
     {
         let here = phone.state(Settings(), id: "settings")
@@ -59,7 +59,7 @@ private struct Workout: Codable, Sendable, Equatable { var laps = 0 }
         #expect(here.problems.map(\.code) == [.differentID])
     }
 
-    @Test func `States with other fields, and states that are made soon, are no mistake`() async throws {
+    @Test func `States with other fields, or created shortly after, aren't a problem`() async throws {
         let (settings, workout) = (phone.state(Settings(), id: "settings"), watch.state(Workout(), id: "workout"))
         await world.run(for: .seconds(10))
         #expect(settings.problems.isEmpty && workout.problems.isEmpty)
@@ -72,8 +72,7 @@ private struct Workout: Codable, Sendable, Equatable { var laps = 0 }
         for state in [left, right, leftThere, rightHere] { #expect(state.isSynced) }
     }
 
-    @Test func `A state that is missing on the other device for long is one again once it is made there`() async throws
-    {
+    @Test func `A state long missing on the other device is synced once it is created there`() async throws {
         let left = phone.state(Workout(), id: "left")
         let right = watch.state(Workout(), id: "right")
         #expect(await world.run(for: .seconds(3)) { !left.problems.isEmpty && !right.problems.isEmpty })
@@ -82,7 +81,7 @@ private struct Workout: Codable, Sendable, Equatable { var laps = 0 }
             await world.run { left.problems.isEmpty && right.problems.isEmpty && leftThere.isSynced && left.isSynced })
     }
 
-    @Test func `Devices in two sessions both say so`() async throws {
+    @Test func `Devices in two sessions both report it`() async throws {
         let network = ScenarioNetwork(seed: 1, conditions: .calm)
         let ids = [UUID(), UUID()]
         let states = ids.enumerated().map { index, id in
@@ -127,8 +126,7 @@ private struct Workout: Codable, Sendable, Equatable { var laps = 0 }
         #expect(await world.run(for: .seconds(10)) { here.problems.isEmpty })
     }
 
-    @Test func `Both devices list a conflict, also the winner that hears of the loser's change too late`() async throws
-    {
+    @Test func `Both devices list a conflict, even if the winner learns of the loser's change too late`() async throws {
         for merge in [SharedStateMerge<Settings>.whole, .fields] {
             let world = StateWorld()
             let (phone, watch) = (world["phone"], world["watch"])
@@ -143,7 +141,7 @@ private struct Workout: Codable, Sendable, Equatable { var laps = 0 }
             await world.run(for: .seconds(1))
             // The watch gets the phone's change before it has sent anything.
             let message = StateMessage(
-                kind: merge.kind, life: here.replica.incarnation, heard: there.replica.incarnation,
+                kind: merge.kind, incarnation: here.replica.incarnation, heard: there.replica.incarnation,
                 has: here.replica.register.vector,
                 base: here.replica.peers["watch"]?.known,
                 items: here.replica.register.entries(missingFrom: here.replica.peers["watch"]?.known ?? StateVector()))

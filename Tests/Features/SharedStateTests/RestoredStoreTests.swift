@@ -12,7 +12,7 @@ import Testing
     private var watch: Device { world["watch"] }
 
     @Test(arguments: [Duration.zero, .seconds(-3600)])
-    func `Changes made before the loss is noticed count, and so do the lost ones`(clock: Duration) async throws {
+    func `Changes made before the loss is noticed count, and so do lost changes`(clock: Duration) async throws {
         var here = phone.state(Settings(), merge: .fields)
         let there = watch.state(Settings(), merge: .fields)
         try here.update(Settings(volume: 6))
@@ -35,7 +35,7 @@ import Testing
         #expect(there.value == Settings(volume: 7, name: "x", gain: 3, note: "late"))
     }
 
-    @Test func `Values to be combined that were lost come back, and those that replaced them stay`() async throws {
+    @Test func `Lost values for merging return, and their replacements stay`() async throws {
         let union = SharedStateMerge<Set<Int>>.custom { $0.union($1) }
         var here = phone.state([], id: "set", merge: union)
         let there = watch.state([], id: "set", merge: union)
@@ -54,7 +54,7 @@ import Testing
         #expect(there.value == [1, 2, 3] || there.value == [2, 3, 1])
     }
 
-    @Test func `Launches leave no authors behind once all peers have vouched`() async throws {
+    @Test func `Launches leave no authors behind once all peers have confirmed`() async throws {
         var here = phone.state(Settings(), merge: .fields)
         let there = watch.state(Settings(), merge: .fields)
         for volume in 1...20 {

@@ -37,7 +37,7 @@ struct Bounds: Codable, Sendable, Equatable {
     var phone: Device { world["phone"] }
     var watch: Device { world["watch"] }
 
-    @Test func `A change here is the value there, both ways, and both know it`() async throws {
+    @Test func `A change on either device is the value on the other, and both know it`() async throws {
         let here = phone.state(Settings())
         let there = watch.state(Settings())
         try here.update(Settings(volume: 6))
@@ -125,7 +125,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect([states[0], states[1], tablet].allSatisfy { !$0.replica.register.needsFallback })
     }
 
-    @Test func `A field that an app has since its update begins with its initial value`() async throws {
+    @Test func `A field added by an update starts with its initial value`() async throws {
         struct Older: Codable, Equatable { var volume = 5 }
         let older = phone.state(Older(), id: "s", merge: .fields)
         try older.update(Older(volume: 6))
@@ -137,14 +137,14 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(newer.lastSyncError == nil)
     }
 
-    @Test func `More fields than there may be are refused`() throws {
+    @Test func `Fields beyond the maximum are rejected`() throws {
         let state = phone.state([String: Int](), id: "s", merge: .fields)
         let many = Dictionary(uniqueKeysWithValues: (0...StateLimits.fieldsMax).map { ("\($0)", $0) })
         #expect(throws: ConnectionError.self) { try state.update(many) }
         #expect(state.value.isEmpty)
     }
 
-    @Test func `Views learn of what changes`() async throws {
+    @Test func `Views are notified of changes`() async throws {
         let here = phone.state(Settings())
         let there = watch.state(Settings())
         let changed = Locked(false)
@@ -173,7 +173,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(await world.run { here.value == [3] && there.value == [3] })
     }
 
-    @Test func `A value that cannot be read is left out of a merge and said so`() async throws {
+    @Test func `An unreadable value is left out of a merge and reported`() async throws {
         // An app whose type has changed in the meantime.
         let here = phone.state(0, id: "s", merge: .custom(max))
         let there = watch.state("", id: "s", merge: .custom(max))
@@ -192,7 +192,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(here.lastSyncError is DecodingError)
     }
 
-    @Test func `Two peers that never meet have it from the one between them`() async throws {
+    @Test func `Two peers that never meet get the value through a third one`() async throws {
         let world = StateWorld(["phone", "watch", "tablet"])
         world.cut("phone", "tablet")
         let states = world.devices.map { $0.state(Settings(), merge: .fields) }
@@ -202,7 +202,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(await world.run { states[0].value == Settings(volume: 6, name: "tablet") })
     }
 
-    @Test func `One peer with a store that was lost gets everything again`() async throws {
+    @Test func `A peer that lost its store gets everything again`() async throws {
         var here = phone.state(Settings(), merge: .fields)
         let there = watch.state(Settings(), merge: .fields)
         try here.update(Settings(volume: 6, name: "x"))
@@ -218,7 +218,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(here.value.volume == 6)
     }
 
-    @Test func `A peer with an older copy of its store catches up, and what it changes since counts`() async throws {
+    @Test func `A peer with an older copy of its store catches up, and its later changes count`() async throws {
         var here = phone.state(Settings(), merge: .fields)
         let there = watch.state(Settings(), merge: .fields)
         try here.update(Settings(volume: 6))
@@ -235,7 +235,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(here.value == Settings(volume: 7, name: "late", gain: 2))
     }
 
-    @Test func `A change made before the store was read is later than what is in it`() async throws {
+    @Test func `A change made before the store was read is newer than the stored value`() async throws {
         for merge in [SharedStateMerge<Settings>.whole, .fields] {
             let world = StateWorld()
             world.network.setClockOffset(.seconds(7200), of: world["phone"].peer)
@@ -254,7 +254,7 @@ struct Bounds: Codable, Sendable, Equatable {
         }
     }
 
-    @Test func `Without an answer it is sent again, and not for ever in short turns`() async throws {
+    @Test func `Without an answer a value is sent again, less and less often`() async throws {
         let here = phone.state(Settings())
         let there = watch.state(Settings())
         #expect(await world.run { here.replica.reachable == ["watch"] })
@@ -283,7 +283,7 @@ struct Bounds: Codable, Sendable, Equatable {
         withExtendedLifetime(there) {}
     }
 
-    @Test func `A store that is full is said so, and the value travels all the same`() async throws {
+    @Test func `A full store is reported, and the value is still sent`() async throws {
         let here = phone.state(Settings())
         let there = watch.state(Settings())
         await world.run(for: .seconds(2))
@@ -296,7 +296,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(await world.run(for: .seconds(30)) { here.lastSyncError == nil && here.isSynced })
     }
 
-    @Test func `A store that cannot be read is left as it is`() async throws {
+    @Test func `An unreadable store is left unchanged`() async throws {
         var here = phone.state(Settings())
         try here.update(Settings(volume: 6))
         await world.run(for: .seconds(1))
@@ -312,7 +312,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(phone.store?.commitCount == 0)
     }
 
-    @Test func `Everything written down begins with the feature's id`() async throws {
+    @Test func `Every stored key starts with the feature's ID`() async throws {
         let here = phone.state(Settings(), id: "mine")
         try here.update(Settings(volume: 6))
         await world.run(for: .seconds(1))
@@ -320,7 +320,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(phone.store?.keys.allSatisfy { $0.hasPrefix("sessionmesh.state/mine/") } == true)
     }
 
-    @Test func `A newer version of the wire is an incompatible peer`() async throws {
+    @Test func `A newer wire version is an incompatible peer`() async throws {
         let here = phone.state(Settings(), id: "s")
         await world.run(for: .seconds(2))
         let metadata = SessionSyncMetadata(
@@ -337,7 +337,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(here.value.volume == 6)
     }
 
-    @Test func `Peers that merge differently say so`() async throws {
+    @Test func `Peers with different merges report it`() async throws {
         let here = phone.state(Settings(), merge: .fields)
         let there = watch.state(Settings(), merge: .whole)
         try here.update(Settings(volume: 6))
@@ -345,7 +345,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(there.value == Settings())
     }
 
-    @Test func `An app that merges differently since its update goes on with its value`() async throws {
+    @Test func `An app whose update changed its merge continues with its value`() async throws {
         let merges: [SharedStateMerge<Settings>] = [.whole, .fields, .custom { $0.volume > $1.volume ? $0 : $1 }]
         for before in merges {
             for after in merges {
@@ -372,7 +372,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(await world.run { there.value.volume == 6 && second.isSynced })
     }
 
-    @Test func `More peers than are remembered all have it, and then it is quiet`() async throws {
+    @Test func `More peers than are remembered all get the value, and then traffic ends`() async throws {
         let others = (0...StateLimits.peersMax).map { "peer \($0)" }
         let world = StateWorld(["phone"] + others)
         // Each of them reaches only the phone.
@@ -399,7 +399,7 @@ struct Bounds: Codable, Sendable, Equatable {
             for name in names {
                 has.note(StateVersion(stamp: HybridTimestamp(rawValue: UInt64(name + 1)), author: "x\(name)#1"))
             }
-            let message = StateMessage(kind: .fields, life: 1, has: has, base: StateVector())
+            let message = StateMessage(kind: .fields, incarnation: 1, has: has, base: StateVector())
             let tablet = world["tablet"].connection
             let metadata = SessionSyncMetadata(
                 sessionID: tablet.sessionID, featureID: "sessionmesh.state/s", sourcePeerID: "tablet", sequence: 0,

@@ -16,17 +16,17 @@ import Testing
         1...(UInt64(ProcessInfo.processInfo.environment["MESH_STATE_SEEDS"] ?? "") ?? 8))
 
     @Test(arguments: seeds)
-    func `A lying peer keeps no whole value from honest ones`(seed: UInt64) async throws {
+    func `A lying peer can't keep a whole value from honest ones`(seed: UInt64) async throws {
         try await LyingRun(seed, Settings(), merge: .whole, edit: Self.edit).check()
     }
 
     @Test(arguments: seeds)
-    func `A lying peer keeps no field from honest ones`(seed: UInt64) async throws {
+    func `A lying peer can't keep a field from honest ones`(seed: UInt64) async throws {
         try await LyingRun(seed, Settings(), merge: .fields, edit: Self.edit).check()
     }
 
     @Test(arguments: seeds)
-    func `A lying peer keeps no value to be joined from honest ones`(seed: UInt64) async throws {
+    func `A lying peer can't keep a value for merging from honest ones`(seed: UInt64) async throws {
         try await LyingRun(seed, [Int](), merge: .custom { Array(Set($0 + $1)).sorted() }) { values, number in
             values = (values.suffix(5) + [number]).sorted()
         }.check()
@@ -175,7 +175,7 @@ private final class LyingRun<State: Codable & Sendable & Equatable> {
     private func lie() -> StateMessage {
         let items = (0..<oneOf([0, 1, 1, 2, 5, 64])).map { _ in item() }
         var message = StateMessage(
-            kind: merge.kind, life: oneOf([7, 8]), has: vector(), base: oneOf([nil, StateVector(), vector()]),
+            kind: merge.kind, incarnation: oneOf([7, 8]), has: vector(), base: oneOf([nil, StateVector(), vector()]),
             items: items)
         if below(2) == 0 { for item in items { message.has.note(item.entry.version) } }
         if below(4) == 0 { message.forgotten = vector() }

@@ -139,7 +139,7 @@ private final class StateRun<State: Codable & Sendable & Equatable> {
         }
         for register in states.map(\.replica.register) {
             let versions = register.slots.values.joined().map(\.version)
-            #expect(versions.allSatisfy(register.vector.covers), "\(run): who holds something has seen it")
+            #expect(versions.allSatisfy(register.vector.covers), "\(run): a peer has seen all that it holds")
         }
         return Result(states: states, edits: edits, surviving: edits.filter { !lost.contains($0.version) })
     }

@@ -12,7 +12,7 @@ import Testing
 
     /// Sends one register everything that it lacks of another.
     @discardableResult
-    private func tell(_ target: inout StateRegister, _ source: StateRegister, base: StateVector? = nil)
+    private func merge(_ target: inout StateRegister, _ source: StateRegister, base: StateVector? = nil)
         -> StateRegister.Outcome
     {
         target.merge(
@@ -32,7 +32,7 @@ import Testing
             var results: Set<StateRegister> = []
             for order in permutations([0, 1, 2]) {
                 var all = StateRegister(kind: kind)
-                for index in order + order { tell(&all, [first, second, third][index]) }
+                for index in order + order { merge(&all, [first, second, third][index]) }
                 results.insert(all)
             }
             #expect(results.count == 1, "\(kind), \(seenMask)")
@@ -55,15 +55,15 @@ import Testing
         return items.flatMap { item in permutations(items.filter { $0 != item }).map { [item] + $0 } }
     }
 
-    @Test func `A part without what came before it is not taken`() {
+    @Test func `A part without its predecessors is rejected`() {
         var source = StateRegister(kind: .fields)
         source.set(bytes(1), "a", version(1))
         let base = source.vector
         source.set(bytes(2), "b", version(2))
         var target = StateRegister(kind: .fields)
-        #expect(tell(&target, source, base: base).isIncomplete)
+        #expect(merge(&target, source, base: base).isIncomplete)
         #expect(target == StateRegister(kind: .fields))
-        #expect(!tell(&target, source).isIncomplete)
+        #expect(!merge(&target, source).isIncomplete)
         #expect(target.slots == source.slots)
         #expect(target.vector == source.vector)
     }
@@ -79,19 +79,19 @@ import Testing
         for index in 0..<count { source.set(nil, "f\(index)", version(UInt64(2000 + index))) }
         source.forgetRemoved(knownTo: [friend.vector])
         #expect(source.slots.count == count + 1, "the friend does not know")
-        tell(&friend, source, base: friend.vector)
+        merge(&friend, source, base: friend.vector)
         source.forgetRemoved(knownTo: [friend.vector])
         #expect(source.slots.count < count / 2 + 10)
 
         let awayBefore = away
-        tell(&away, source, base: awayBefore.vector.includes(source.forgotten) ? awayBefore.vector : nil)
-        tell(&source, awayBefore)
-        tell(&friend, awayBefore)
-        tell(&away, friend)
-        tell(&source, friend)
+        merge(&away, source, base: awayBefore.vector.includes(source.forgotten) ? awayBefore.vector : nil)
+        merge(&source, awayBefore)
+        merge(&friend, awayBefore)
+        merge(&away, friend)
+        merge(&source, friend)
         for register in [source, friend, away] {
             let versions = register.slots.values.joined().map(\.version)
-            #expect(versions.allSatisfy(register.vector.covers), "who holds something has seen it")
+            #expect(versions.allSatisfy(register.vector.covers), "a peer has seen all that it holds")
             let live = register.slots.filter { $0.value.last?.bytes != nil }.keys.sorted()
             #expect(live.filter { $0 != "f3" } == ["stays"])
         }
@@ -105,7 +105,7 @@ import Testing
         #expect(!mine.merge([item], has: StateVector(), base: StateVector()).senderLacksSeenEntries)
     }
 
-    @Test func `A vector is bounded, and keeps the authors of what is there`() {
+    @Test func `A vector is bounded, and keeps the authors of present entries`() {
         var register = StateRegister(kind: .whole)
         register.set(bytes(1), "", version(1, "me#1"))
         var has = StateVector()
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `Every message of a peer is checked`() throws {
+    @Test func `Every message from a peer is checked`() throws {
         let forms = [
             #"{"k":"whole","l":1,"a":["a"],"h":[1,2]}"#,
             #"{"k":"whole","l":1,"a":[],"h":[],"i":[{"a":0,"s":1}]}"#,

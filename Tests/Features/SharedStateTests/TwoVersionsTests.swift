@@ -19,7 +19,7 @@ import Testing
     }()
 
     @Test(arguments: seeds)
-    func `No edit of another field is lost, nor what a version does not know`(seed: UInt64) async throws {
+    func `No edit of another field is lost, nor a field unknown to one version`(seed: UInt64) async throws {
         try await VersionsRun(seed).check()
     }
 }

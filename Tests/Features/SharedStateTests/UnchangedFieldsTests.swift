@@ -59,7 +59,7 @@ struct Plan: Codable, Sendable, Equatable {
     var watch: Device { world["watch"] }
 
     @Test(arguments: 0..<40)
-    func `A change of the title leaves what another device does to sets and dictionaries`(round: Int) async throws {
+    func `A change of the title keeps another device's changes to sets and dictionaries`(round: Int) async throws {
         let (here, there) = (phone.state(Plan(), merge: .fields), watch.state(Plan(), merge: .fields))
         try here.update(.full)
         #expect(await world.run { there.value == .full && here.isSynced })
@@ -78,7 +78,7 @@ struct Plan: Codable, Sendable, Equatable {
         #expect(here.conflicts.isEmpty && there.conflicts.isEmpty)
     }
 
-    @Test func `Equal fields are no change, wherever their elements lie`() async throws {
+    @Test func `Equal fields aren't a change, whatever their elements' order in memory`() async throws {
         for merge in [SharedStateMerge<Plan>.fields, .whole, .custom { $1 }] {
             let state = phone.state(Plan(), id: "\(merge.kind)", merge: merge)
             await world.rest()
@@ -97,7 +97,7 @@ struct Plan: Codable, Sendable, Equatable {
         }
     }
 
-    @Test func `A text in another normal form of Unicode is no change`() async throws {
+    @Test func `A text in another Unicode normal form isn't a change`() async throws {
         struct Names: Codable, Sendable, Equatable {
             var title = ""
             var names: Set<String> = []
@@ -114,7 +114,7 @@ struct Plan: Codable, Sendable, Equatable {
         #expect(state.value == Names(title: "new", names: [composed, "cafz"], ages: [composed: 1, "x": 2]))
     }
 
-    @Test func `Numbers that are none are values like others, and equal to themselves`() async throws {
+    @Test func `NaN is a value like others, and equal to itself`() async throws {
         for merge in [SharedStateMerge<Plan>.fields, .whole, .custom { $1 }] {
             let here = phone.state(Plan(), id: "\(merge.kind)", merge: merge)
             let there = watch.state(Plan(), id: "\(merge.kind)", merge: merge)
@@ -138,7 +138,7 @@ struct Plan: Codable, Sendable, Equatable {
         }
     }
 
-    @Test func `The encoder's settings count for what lies in sets and dictionaries too`() throws {
+    @Test func `The encoder's settings also apply inside sets and dictionaries`() throws {
         struct Dates: Codable, Sendable, Equatable {
             var firstDay = Date(timeIntervalSince1970: 0)
             var allDays: Set<Date> = [Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 86_400)]
@@ -164,7 +164,7 @@ struct Plan: Codable, Sendable, Equatable {
         #expect(marked == plain)
     }
 
-    @Test func `Classes, their base classes and nested containers are written as they write themselves`() throws {
+    @Test func `Classes, base classes and nested containers keep their own encoding`() throws {
         class Base: Encodable {
             var base = [Zone.fat: 1]
         }
@@ -191,7 +191,7 @@ struct Plan: Codable, Sendable, Equatable {
         #expect(try JSONFields.canonical(JSONEncoder().encode(MarkedJSON(value: Derived()))) == plain)
     }
 
-    @Test func `A list in order that is put in another order has changed`() async throws {
+    @Test func `A reordered list has changed`() async throws {
         struct Steps: Codable, Sendable, Equatable { var steps = ["a", "b"] }
         let state = phone.state(Steps(), merge: .fields)
         await world.rest()

@@ -59,7 +59,7 @@ struct OlderRoute: Codable, Sendable, Equatable {
     private func merge<State>(_ name: String) -> SharedStateMerge<State> { name == "fields" ? .fields : .whole }
 
     @Test(arguments: merges)
-    func `An older app that changes a field deletes none that it does not know, at any depth`(name: String)
+    func `An older app that changes a field deletes no unknown one, at any depth`(name: String)
         async throws
     {
         let newer = phone.state(NewerRoute(), id: "s", merge: merge(name))
@@ -103,7 +103,7 @@ struct OlderRoute: Codable, Sendable, Equatable {
     }
 
     @Test(arguments: merges)
-    func `A field that is nil at first is set and removed again, on all devices`(name: String) async throws {
+    func `An initially nil field is set and removed again on all devices`(name: String) async throws {
         let newer = phone.state(NewerRoute(), id: "s", merge: merge(name))
         let other = watch.state(NewerRoute(), id: "s", merge: merge(name))
         for coach in ["Ada", nil, "Bea", nil] as [String?] {
@@ -116,7 +116,7 @@ struct OlderRoute: Codable, Sendable, Equatable {
         }
     }
 
-    @Test func `A field that the initial value has can be removed`() async throws {
+    @Test func `A field of the initial value can be removed`() async throws {
         let initial = NewerRoute(coach: "nobody")
         let (here, there) = (phone.state(initial, merge: .fields), watch.state(initial, merge: .fields))
         try here.update(NewerRoute(coach: nil))
@@ -140,7 +140,7 @@ struct OlderRoute: Codable, Sendable, Equatable {
         }
     }
 
-    @Test func `A field that is read under a former name too is changed and removed, and others stay`() async throws {
+    @Test func `A field also read under a former name is changed and removed, and others stay`() async throws {
         let former = phone.state(NewerRoute(), id: "s", merge: .fields)
         let renamed = watch.state(Renamed(), id: "s", merge: .fields)
         try former.update(NewerRoute(coach: "Ada", laps: 12))
@@ -158,7 +158,7 @@ struct OlderRoute: Codable, Sendable, Equatable {
         #expect(former.value.laps == 12)
     }
 
-    @Test func `A coding key that the encoder spells otherwise is known`() async throws {
+    @Test func `A coding key that the encoder respells is recognized`() async throws {
         struct Options: Codable, Sendable, Equatable {
             var firstName: String?
             var size = 1
@@ -272,7 +272,7 @@ struct OlderRoute: Codable, Sendable, Equatable {
         private enum CodingKeys: String, CodingKey { case at, count }
     }
 
-    @Test func `A device shows what its bytes say, as its peers and its next launch do`() async throws {
+    @Test func `A device shows the value as decoded, as its peers and its next launch do`() async throws {
         for merge in [SharedStateMerge<Lossy>.fields, .whole, .custom { $1 }] {
             let world = StateWorld()
             let (encoder, decoder) = (JSONEncoder(), JSONDecoder())

@@ -72,9 +72,9 @@ import Testing
     }
 
     @Test func `a goodbye takes back everything but the type (RFC 6762 10.1)`() throws {
-        for farewell in [false, true] {
+        for shutDown in [false, true] {
             var world = try Self.settled()
-            if farewell { world.farewell(0) } else { world.announce(0, nil) }
+            if shutDown { world.shutDown(0) } else { world.announce(0, nil) }
             let goodbye = try #require(world.sent.first)
             #expect(world.sent.count == 1)
             #expect(goodbye.message.answers.map(\.type) == [.ptr, .srv, .txt, .a])
@@ -99,9 +99,9 @@ import Testing
         #expect(world.sent.allSatisfy { $0.isProbe })
     }
 
-    @Test func `after the farewell nothing happens`() throws {
+    @Test func `after the goodbye nothing is sent`() throws {
         var world = try Self.settled()
-        world.farewell(0)
+        world.shutDown(0)
         _ = world.takeSent()
         world.announce(0, "again")
         world.browse(0)
@@ -112,7 +112,7 @@ import Testing
         #expect(world.events[0].isEmpty)
     }
 
-    @Test func `another port or text is announced anew without a probe (RFC 6762 8.4)`() throws {
+    @Test func `a changed port or text is announced without a probe (RFC 6762 8.4)`() throws {
         var world = try Self.settled()
         world.announce(0, "phone", port: 5000)
         world.run(.seconds(10))
@@ -130,7 +130,7 @@ import Testing
         #expect(world.sent.isEmpty)
     }
 
-    @Test func `another instance is probed for, and the one before it says goodbye`() throws {
+    @Test func `a changed instance name is probed, and the former one says goodbye`() throws {
         var world = try Self.settled()
         world.announce(0, "tablet")
         #expect(world.sent.count == 1)

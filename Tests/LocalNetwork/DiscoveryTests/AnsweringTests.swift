@@ -9,7 +9,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `an answer that others may give too waits for 20 to 120 ms (RFC 6762 6)`(seed: UInt64) throws {
+    func `a shared answer waits for 20 to 120 ms (RFC 6762 6)`(seed: UInt64) throws {
         var world = try settled()
         world.run(.milliseconds(Int64(seed) * 1700))
         let start = world.now
@@ -21,7 +21,7 @@ import Testing
         #expect(world.sent.count == 1)
     }
 
-    @Test func `an answer that only we can give is given at once (RFC 6762 6)`() throws {
+    @Test func `a unique answer is sent at once (RFC 6762 6)`() throws {
         var world = try settled()
         let host = world.cores[0].host
         for question in [
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `with a shared answer in it the whole answer waits (RFC 6762 6.3)`() throws {
+    @Test func `a message with a shared answer waits (RFC 6762 6.3)`() throws {
         var world = try settled()
         world.say(query(DNSQuestion(instanceName("phone"), .srv), DNSQuestion(typeName, .ptr)))
         #expect(world.sent.isEmpty)
@@ -68,7 +68,7 @@ import Testing
         #expect(world.sent[0].message.additionals.map(\.type) == [.aaaa])
     }
 
-    @Test func `a record that a name of ours lacks is denied (RFC 6762 6.1)`() throws {
+    @Test func `a record that an own name lacks is denied (RFC 6762 6.1)`() throws {
         var world = try settled()
         let host = world.cores[0].host
         world.say(query(DNSQuestion(host, .aaaa)))
@@ -87,13 +87,13 @@ import Testing
         #expect(world.sent.isEmpty)
     }
 
-    @Test func `the address of one family comes with the word that there is none of the other (RFC 6762 6.1)`() throws {
+    @Test func `an address of one family comes with the denial of the other (RFC 6762 6.1)`() throws {
         var world = try settled()
         world.say(query(DNSQuestion(world.cores[0].host, .a)))
         #expect(world.sent[0].message.additionals.map(\.type) == [.nsec])
     }
 
-    @Test func `which types there are can be asked (RFC 6763 9)`() throws {
+    @Test func `the list of types can be asked for (RFC 6763 9)`() throws {
         var world = try settled()
         world.say(query(DNSQuestion(name("_services._dns-sd._udp.local"), .ptr)))
         world.run(.seconds(1))
@@ -110,7 +110,7 @@ import Testing
         #expect(world.sent.isEmpty)
     }
 
-    @Test func `answers to several askers are one (RFC 6762 6.4)`() throws {
+    @Test func `answers to several askers are combined (RFC 6762 6.4)`() throws {
         var world = try settled()
         for host in 100..<110 { world.say(query(DNSQuestion(typeName, .ptr)), from: DiscoveryWorld.ip(0, host)) }
         world.run(.seconds(3))
@@ -143,7 +143,7 @@ import Testing
 
     // MARK: Single askers
 
-    @Test func `a unicast answer is sent if the group got the record recently (RFC 6762 5.4)`() throws {
+    @Test func `a unicast answer is sent only if the group got the record recently (RFC 6762 5.4)`() throws {
         for (age, isAlone) in [(Duration.seconds(1), true), (.seconds(29), true), (.seconds(31), false)] {
             var world = try settled()
             world.say(query(DNSQuestion(instanceName("phone"), .srv)))
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `a question sent to us alone is answered alone (RFC 6762 5.5)`() throws {
+    @Test func `a unicast question gets a unicast answer (RFC 6762 5.5)`() throws {
         var world = try settled()
         let source = MulticastDNSSource(
             ip: DiscoveryWorld.ip(0, 200), port: 5353, interfaceIndex: 1, wasMulticast: false)

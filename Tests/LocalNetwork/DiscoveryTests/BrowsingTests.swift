@@ -39,7 +39,7 @@ import Testing
         #expect(times.count == 1 + 12 + 3)
     }
 
-    @Test func `known services are told with the question, until half of their life is over (RFC 6762 7.1)`() throws {
+    @Test func `a question lists known services until half of their lifetime is over (RFC 6762 7.1)`() throws {
         var world = try browsing()
         world.say(
             response([
@@ -175,7 +175,7 @@ import Testing
         #expect(world.names(found: second) == ["phone"])
     }
 
-    @Test func `a changed port, text or address is told`() throws {
+    @Test func `a changed port, text or address is reported`() throws {
         var world = try AnnouncingTests.settled()
         let second = try world.join(0)
         world.browse(second)
@@ -192,7 +192,7 @@ import Testing
         #expect(!world.events[second].contains { $0.event == .lost(instance: "phone") })
     }
 
-    @Test func `instances whose label is no text are not reported`() throws {
+    @Test func `instances whose label isn't text aren't reported`() throws {
         var world = try browsing()
         for label in [[UInt8(0xFF)], [0x61, 0x0A], [0x7F]] {
             let instance = try typeName.prefixed(by: label)
@@ -209,7 +209,7 @@ import Testing
         #expect(world.cores[0].interfaces[0].cache.count == 0)
     }
 
-    @Test func `known answers in questions of others are not remembered (RFC 6762 7.1)`() throws {
+    @Test func `known answers in others' questions aren't remembered (RFC 6762 7.1)`() throws {
         var world = try browsing()
         world.say(query(DNSQuestion(typeName, .ptr), known: [pointer("one")]))
         #expect(world.cores[0].interfaces[0].cache.count == 0)

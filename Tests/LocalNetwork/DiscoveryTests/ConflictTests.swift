@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `when two networks become one, one of two equal names changes, once (RFC 6762 9)`(seed: UInt64) throws {
+    func `when two networks join, one of two equal names changes, once (RFC 6762 9)`(seed: UInt64) throws {
         var world = DiscoveryWorld(seed: seed)
         let (first, second) = (try world.join(0), try world.join(1))
         world.announce(first, "phone", port: 4000)
@@ -35,7 +35,7 @@ import Testing
         #expect([first, second].map { world.renames($0).count }.reduce(0, +) == 1, "seed \(seed)")
     }
 
-    @Test func `a held name is probed for again before it is given up (RFC 6762 9)`() throws {
+    @Test func `a held name is probed again before it is given up (RFC 6762 9)`() throws {
         var world = try AnnouncingTests.settled()
         world.say(response([service("phone", port: 1, host: "other.local")]))
         world.run(.seconds(3))
@@ -45,7 +45,7 @@ import Testing
         #expect(world.sent.last?.isResponse == true)
     }
 
-    @Test func `equal records are no conflict (RFC 6762 9)`() throws {
+    @Test func `equal records aren't a conflict (RFC 6762 9)`() throws {
         var world = try AnnouncingTests.settled()
         let host = world.cores[0].host.description
         let same = [
@@ -63,7 +63,7 @@ import Testing
         #expect(world.renames(0).isEmpty)
     }
 
-    @Test func `a record that ends, denies or has another class is no conflict`() throws {
+    @Test func `a record that ends, denies or has another class isn't a conflict`() throws {
         var world = try AnnouncingTests.settled()
         var foreign = service("phone", port: 1, host: "other.local")
         foreign.recordClass = DNSClass(rawValue: 3)
@@ -76,7 +76,7 @@ import Testing
         #expect(world.sent.isEmpty)
     }
 
-    @Test func `own records heard on another own interface are no conflict`() throws {
+    @Test func `own records received on another own interface aren't a conflict`() throws {
         for families in [[IPAddress.Family.v4], [.v4, .v6]] {
             var world = DiscoveryWorld()
             try world.join(families: families)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `own packets that come back late, after something changed, are no conflict`() throws {
+    @Test func `own packets received late, after a change, aren't a conflict`() throws {
         var world = DiscoveryWorld(DiscoveryWorld.Conditions(delay: 300_000...300_000))
         try world.join(0)
         world.announce(0, "phone")
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `two processes on one machine keep apart and find each other`() throws {
+    @Test func `two processes on one machine get distinct names and find each other`() throws {
         for seed in 0..<10 as Range<UInt64> {
             var world = DiscoveryWorld(seed: seed)
             let first = try world.join(0)
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `a service with an earlier name of ours is found`() throws {
+    @Test func `a service with an own former name is found`() throws {
         var world = try AnnouncingTests.settled()
         world.browse(0)
         world.announce(0, nil)

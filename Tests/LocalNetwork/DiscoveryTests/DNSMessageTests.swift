@@ -11,7 +11,7 @@ import Testing
         #expect(name("É.local") != name("é.local"))
     }
 
-    @Test func `a name is not what another with the same bytes but other labels is`() throws {
+    @Test func `names with the same bytes but other labels differ`() throws {
         let dotted = try DNSName(labels: [Array("a.b".utf8), Array("local".utf8)])
         #expect(dotted != name("a.b.local"))
         #expect(dotted.parent == name("local"))
@@ -62,7 +62,7 @@ import Testing
         #expect(try DNSMessage(bytes(of: Self.sample)) == Self.sample)
     }
 
-    @Test func `a name that was written before is a pointer (RFC 6762 18.14)`() throws {
+    @Test func `a repeated name is written as a pointer (RFC 6762 18.14)`() throws {
         var writer = DNSWriter()
         _ = writer.append(service("a", host: "b.local"), to: .answers)
         let first = writer.message(flags: []).count
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `any flipped bit gives an error or a message, and what is a message can be written and read`() throws {
+    @Test func `any flipped bit gives an error, or a message that can be written and read`() throws {
         let whole = bytes(of: Self.sample)
         for index in whole.indices {
             for bit in 0..<8 {
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: 0..<64 as Range<UInt64>)
-    func `random bytes behind a header change nothing but the error`(seed: UInt64) {
+    func `random bytes behind a header give an error at most`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         for _ in 0..<200 {
             var message: [UInt8] = [0, 0, 0x84, 0, 0, 1, 0, UInt8(random.upTo(4)), 0, 0, 0, UInt8(random.upTo(4))]
@@ -173,7 +173,7 @@ import Testing
         #expect(throws: DNSError(.tooLarge)) { try DNSMessage([UInt8](repeating: 0xC0, count: 65536)) }
     }
 
-    @Test func `names that grow by pointers have a bound for the whole message`() {
+    @Test func `names expanded by pointers are bounded for the whole message`() {
         let label = [63] + [UInt8](repeating: 0x61, count: 63)
         var bytes = question(label + label + label + [0])
         let count = 1000
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func `a lifetime with the highest bit set is none`() throws {
+    @Test func `a lifetime with the highest bit set counts as zero`() throws {
         #expect(try DNSMessage(bytes(of: response([pointer("a", lifetime: 0x8000_0000)]))).answers.first?.lifetime == 0)
     }
 }
@@ -227,7 +227,7 @@ import Testing
         #expect(TextAttributes.decode([]).isEmpty)
     }
 
-    @Test func `of a repeated key the first counts, and a string without a key is ignored (RFC 6763 6.4)`() {
+    @Test func `the first of repeated keys counts, and a string without a key is ignored (RFC 6763 6.4)`() {
         let bytes = ["a=1", "=x", "A=2", "", "b"].flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
         #expect(TextAttributes.decode(bytes) == [ServiceAttribute("a", "1"), ServiceAttribute("b", nil)])
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import MeshDiscovery
 
 @Suite struct DiscoveryThreadTests {
-    @Test("A flood holds up neither what is asked, nor what is due, nor the end") func flood() async throws {
+    @Test("A flood delays neither calls, nor timers, nor the end") func flood() async throws {
         let log = Locked(FloodedLoop.Log())
         let thread = DiscoveryThread()
         thread.announce(Self.announcement("early"))

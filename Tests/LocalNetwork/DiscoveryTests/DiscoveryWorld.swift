@@ -135,7 +135,7 @@ struct DiscoveryWorld {
         collect(core)
     }
 
-    mutating func farewell(_ core: Int) {
+    mutating func shutDown(_ core: Int) {
         cores[core].shutDown(now)
         collect(core)
     }
@@ -152,7 +152,7 @@ struct DiscoveryWorld {
                     cores[index].tick(now)
                     collect(index)
                     #expect(
-                        wakes[index].map { $0 > now } ?? true, "a core that was ticked has nothing due; seed \(seed)")
+                        wakes[index].map { $0 > now } ?? true, "a ticked core still has work due; seed \(seed)")
                 }
             }
             while let first = arrivals.first, first.at <= now {
@@ -198,7 +198,7 @@ struct DiscoveryWorld {
         events[core] += directives.events.map { (now, $0) }
         for packet in directives.packets {
             guard let message = try? DNSMessage(packet.bytes) else {
-                Issue.record("a packet that was sent can be read; seed \(seed)")
+                Issue.record("a sent packet can't be read; seed \(seed)")
                 continue
             }
             sent.append(Sent(at: now, core: core, packet: packet, message: message))

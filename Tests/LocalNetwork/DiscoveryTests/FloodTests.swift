@@ -14,7 +14,7 @@ import Testing
         return world
     }
 
-    @Test func `a flood of services displaces itself and not who was there before`() throws {
+    @Test func `a flood of services displaces its own, not earlier services`() throws {
         var world = try browsing()
         let honest = try world.join(0)
         world.announce(honest, "honest")
@@ -37,7 +37,7 @@ import Testing
         #expect(world.cores[0].statistics.dropped > 0)
     }
 
-    @Test func `a flood from many addresses costs its bounds and no more`() throws {
+    @Test func `a flood from many addresses stays within its bounds`() throws {
         var world = try browsing()
         for second in 0..<5 {
             for number in 0..<200 {
@@ -78,7 +78,7 @@ import Testing
         #expect(world.cores[0].interfaces[0].cache.count == 0)
     }
 
-    @Test func `lives of a second make no flood of questions`() throws {
+    @Test func `lifetimes of one second cause no flood of questions`() throws {
         var world = try browsing()
         for number in 0..<50 {
             world.say(
@@ -129,7 +129,7 @@ import Testing
         #expect(world.cores[0].interfaces[0].answers[0].replies.isEmpty)
     }
 
-    @Test func `a defence in a full queue keeps its time and its shorter interval`() {
+    @Test func `a name's defense in a full queue keeps its time and its shorter interval`() {
         var queue = AnswerQueue()
         for host in 1...40 as ClosedRange<UInt32> {
             let reply = AnswerQueue.Reply(

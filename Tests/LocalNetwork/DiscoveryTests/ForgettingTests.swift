@@ -17,7 +17,7 @@ import Testing
         return world
     }
 
-    @Test func `a goodbye is told a second later, unless it was taken back (RFC 6762 10.1)`() throws {
+    @Test func `a goodbye is reported a second later, unless revoked (RFC 6762 10.1)`() throws {
         for isRescued in [false, true] {
             var world = try found()
             let start = world.now
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a goodbye of SRV, TXT or the only address ends it too`() throws {
+    @Test func `a goodbye of SRV, TXT or the only address also ends the service`() throws {
         for record in [
             service("one", host: "h.local", lifetime: 0), text("one", lifetime: 0),
             address("h.local", ip, lifetime: 0),
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `records are asked for at 80, 85, 90 and 95 percent of their life, and up to 2 later (RFC 6762 5.2)`(
+    func `records are asked for at 80, 85, 90 and 95 percent of their lifetime, and up to 2 later (RFC 6762 5.2)`(
         seed: UInt64
     ) throws {
         var world = DiscoveryWorld(seed: seed)
@@ -124,7 +124,7 @@ import Testing
         #expect(world.sent.contains { $0.asks(.srv) })
     }
 
-    @Test func `the flush bit ends what is older than a second, a second later (RFC 6762 10.2)`() throws {
+    @Test func `the flush bit ends records older than a second, a second later (RFC 6762 10.2)`() throws {
         var world = try found()
         let other = DiscoveryWorld.ip(0, 201)
         world.run(.seconds(2))

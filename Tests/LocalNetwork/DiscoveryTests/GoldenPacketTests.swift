@@ -31,7 +31,7 @@ import Testing
         + [0xC0, 47, 0, 16, 0x80, 1, 0, 0, 0x11, 0x94, 0, 4] + label("v=1")
         + [0xC0, 72, 0, 1, 0x80, 1, 0, 0, 0, 120, 0, 4, 10, 0, 0, 200]
 
-    @Test func `the question of python-zeroconf is answered, to all when it was not lately`() throws {
+    @Test func `python-zeroconf's question is answered, to the group if it hasn't been recently`() throws {
         var world = try AnnouncingTests.settled()
         world.say(query(DNSQuestion(typeName, .ptr)))
         world.run(.seconds(2))
@@ -136,7 +136,7 @@ import Testing
         #expect(answer.packet.destination == .unicast(DiscoveryWorld.ip(0, 200), port: 51234))
     }
 
-    @Test func `our question is what others send`() throws {
+    @Test func `our question equals other responders'`() throws {
         var world = DiscoveryWorld()
         try world.join(0)
         world.browse(0)
@@ -144,7 +144,7 @@ import Testing
         #expect(world.sent.first?.packet.bytes == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0] + Self.type + [0, 12, 0, 1])
     }
 
-    @Test func `our announcement is, byte by byte, what RFC 6762 and 6763 describe`() throws {
+    @Test func `our announcement follows RFC 6762 and 6763 byte by byte`() throws {
         var world = DiscoveryWorld()
         try world.join(0) { $0.host = "h" }
         world.announce(0, "a", port: 0x1234)

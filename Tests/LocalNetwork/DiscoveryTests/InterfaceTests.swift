@@ -19,7 +19,7 @@ import Testing
         #expect(Set(world.sent.map(\.packet.interfaceIndex)) == [1, 2])
     }
 
-    @Test func `on an interface that comes later names are probed for and services looked for`() throws {
+    @Test func `a later interface is probed and searched`() throws {
         var world = DiscoveryWorld()
         try world.join()
         let peers = [try world.join(0), try world.join(1)]
@@ -43,7 +43,7 @@ import Testing
         #expect(world.names(found: 0) == ["peer 1", "peer 2"])
     }
 
-    @Test func `records heard on an interface go with it`() throws {
+    @Test func `records received on an interface are lost with it`() throws {
         var world = DiscoveryWorld()
         try world.join(0, 1)
         let peer = try world.join(0, 1)
@@ -63,7 +63,7 @@ import Testing
         #expect(world.names(found: 0) == ["peer 1", "peer 2"])
     }
 
-    @Test func `a changed address is announced, and the last of a family says goodbye (RFC 6762 8.4)`() throws {
+    @Test func `a changed address is announced, and a family's last one says goodbye (RFC 6762 8.4)`() throws {
         var world = try AnnouncingTests.settled(families: [.v4, .v6])
         let both = world.interface(0)
         var one = both
@@ -81,7 +81,7 @@ import Testing
         #expect(world.sent.isEmpty)
     }
 
-    @Test func `an interface that is on another network now is a new one`() throws {
+    @Test func `an interface that changed its network counts as new`() throws {
         var world = DiscoveryWorld()
         try world.join(0)
         let peers = [try world.join(0), try world.join(1)]
@@ -136,7 +136,7 @@ import Testing
 
     // MARK: Sources
 
-    @Test func `only who is on the link is heard (RFC 6762 11)`() throws {
+    @Test func `only packets from the link are accepted (RFC 6762 11)`() throws {
         let onLink: [IPAddress] = [DiscoveryWorld.ip(0, 200), .v4(0xA9FE_0102), .v6(0xFE80 << 48, 9)]
         let beyond: [IPAddress] = [
             .v4(0x0808_0808), DiscoveryWorld.ip(1, 200), DiscoveryWorld.ip(0, 255), .v4(0), .v4(0x7F00_0001),
@@ -164,7 +164,7 @@ import Testing
         #expect(world.cores[0].statistics.foreign == 2)
     }
 
-    @Test func `other operations and codes of failure are ignored (RFC 6762 18.3, 18.11)`() throws {
+    @Test func `other operations and response codes are ignored (RFC 6762 18.3, 18.11)`() throws {
         var world = try AnnouncingTests.settled()
         world.browse(0)
         for bits: UInt16 in [0x0800, 0x7800, 0x0001, 0x000F] {

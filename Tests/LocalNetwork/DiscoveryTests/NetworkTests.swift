@@ -9,10 +9,10 @@ import Testing
 
     private func expectAllFound(_ world: DiscoveryWorld, _ cores: [Int]) {
         let names = cores.map { world.instance($0) ?? "" }
-        #expect(Set(names).count == cores.count, "names are unique; seed \(world.seed)")
+        #expect(Set(names).count == cores.count, "duplicate names; seed \(world.seed)")
         for core in cores {
             let others = Set(names).subtracting([names[core]])
-            #expect(Set(world.names(found: core)) == others, "core \(core) finds all; seed \(world.seed)")
+            #expect(Set(world.names(found: core)) == others, "core \(core) doesn't find all; seed \(world.seed)")
             for (name, service) in world.found(by: core) {
                 let other = names.firstIndex(of: name) ?? 0
                 #expect(service.port == 4000 + UInt16(other), "seed \(world.seed)")
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: 0..<10 as Range<UInt64>)
-    func `five peers that all want one name end with five names`(seed: UInt64) throws {
+    func `five peers with one name end with five names`(seed: UInt64) throws {
         var world = DiscoveryWorld(seed: seed, Self.bad)
         let cores = try (0..<5).map { _ in try world.join(0) }
         for core in cores {
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func `peers that come, go and change leave no ghosts`(seed: UInt64) throws {
+    func `peers that join, leave and change leave no stale services`(seed: UInt64) throws {
         var world = DiscoveryWorld(seed: seed, Self.bad)
         var random = SplitMix64(seed: seed)
         let cores = try (0..<4).map { _ in try world.join(0) }
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: 0..<10 as Range<UInt64>)
-    func `one seed is one course of events`(seed: UInt64) throws {
+    func `one seed always gives the same run`(seed: UInt64) throws {
         func course() throws -> [[MulticastDNSPacket]] {
             var world = DiscoveryWorld(seed: seed, Self.bad)
             for core in 0..<3 {

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `machines that begin together do not probe together (RFC 6762 8.1)`(seed: UInt64) throws {
+    func `machines that start together don't probe together (RFC 6762 8.1)`(seed: UInt64) throws {
         var world = DiscoveryWorld(seed: seed)
         for number in 0..<4 { world.announce(try world.join(0), "peer \(number)") }
         world.run(.milliseconds(250))
@@ -41,7 +41,7 @@ import Testing
         #expect(world.sent.allSatisfy { !$0.isResponse })
     }
 
-    @Test func `unicast answers are asked for on a port of our own, not on a shared one (RFC 6762 8.1, 15.1)`() throws {
+    @Test func `unicast answers are requested on an own port, not on a shared one (RFC 6762 8.1, 15.1)`() throws {
         for sharesPort in [true, false] {
             var world = DiscoveryWorld()
             let core = try world.join(0) { $0.sharesPort = sharesPort }
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `of two who probe for one name at the same time one gives way and gets another (RFC 6762 8.2)`(
+    func `of two that probe for one name at once, one yields and takes another name (RFC 6762 8.2)`(
         seed: UInt64
     ) throws {
         var world = DiscoveryWorld(seed: seed)
@@ -105,7 +105,7 @@ import Testing
         #expect(world.sent.contains { $0.isResponse })
     }
 
-    @Test func `an answer to a probe takes the name, and the next one is probed for (RFC 6762 8.1)`() throws {
+    @Test func `a name answered during probing is taken, and the next one is probed (RFC 6762 8.1)`() throws {
         var world = DiscoveryWorld()
         let core = try world.join(0)
         world.announce(core, "phone")
@@ -136,7 +136,7 @@ import Testing
         #expect(world.sent.contains { $0.isProbe })
     }
 
-    @Test func `labels are shortened to make room for the number, at the end of a character`() throws {
+    @Test func `labels are shortened for the number, at a character boundary`() throws {
         let long = String(repeating: "ä", count: 31) + "x"
         #expect(InstanceLabel.next(after: long) == String(repeating: "ä", count: 29) + " (2)")
         #expect(InstanceLabel.next(after: "a (9)") == "a (10)")
@@ -148,14 +148,14 @@ import Testing
         #expect(InstanceLabel.fitting(String(repeating: "ä", count: 60)).utf8.count == 62)
     }
 
-    @Test func `a label that does not fit is shortened and told as renamed`() throws {
+    @Test func `a label that doesn't fit is shortened and reported as renamed`() throws {
         var world = DiscoveryWorld()
         let core = try world.join(0)
         world.announce(core, String(repeating: "x", count: 70))
         #expect(world.renames(core) == [String(repeating: "x", count: 63)])
     }
 
-    @Test func `a type that is none is refused`() {
+    @Test func `an invalid service type is rejected`() {
         for name in ["sessionmesh", "_a._tls", "_a", "._tcp", "_sixteencharacters._tcp", "_a._tcp.x", ""] {
             #expect(throws: DiscoveryError.self, "\(name)") { try MulticastDNSCore(type: ServiceType(name), seed: 1) }
         }

@@ -23,7 +23,7 @@ import Testing
         #expect(world.sent.count == 1)
     }
 
-    @Test func `of a unique set all is told or nothing (RFC 6762 10.2)`() throws {
+    @Test func `a unique set is sent completely or not at all (RFC 6762 10.2)`() throws {
         var world = DiscoveryWorld()
         try world.join()
         var interface = DiscoveryWorld.interface(1, network: 0, host: 1)
@@ -40,7 +40,7 @@ import Testing
         #expect(world.sent.first?.message.answers.count == 2)
     }
 
-    @Test func `known answers may come in more packets, and are waited for (RFC 6762 7.2)`() throws {
+    @Test func `known answers may arrive in later packets, and are waited for (RFC 6762 7.2)`() throws {
         for knows in [true, false] {
             var world = try settled()
             var first = query(DNSQuestion(typeName, .ptr), known: [pointer("one")])
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `known answers of another querier take nothing away`() throws {
+    @Test func `another querier's known answers suppress nothing`() throws {
         var world = try settled()
         var first = query(DNSQuestion(typeName, .ptr))
         first.flags = .truncated
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `a record of ours that another host withdraws is sent again (RFC 6762 6.6)`() throws {
+    @Test func `an own record that another host withdraws is sent again (RFC 6762 6.6)`() throws {
         for lifetime in [UInt32(0), 100, 2249] {
             var world = try settled()
             world.say(response([pointer("phone", lifetime: lifetime)]))

@@ -5,7 +5,7 @@
     @testable import MeshSecurity
 
     @Suite struct CertificateTests {
-        @Test func `Every certificate is another one of the same key`() throws {
+        @Test func `Every certificate is a new one for the same key`() throws {
             let identity = PeerIdentity()
             let certificates = try (0..<20).map { _ in try identity.makeCertificate() }
             #expect(Set(certificates).count == 20)

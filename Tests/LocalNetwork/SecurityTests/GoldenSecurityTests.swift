@@ -31,7 +31,7 @@
             var code: String?
         }
 
-        @Test func `Pairing travels as documented`() async throws {
+        @Test func `Pairing messages have the documented bytes`() async throws {
             let secret = PairingSecret(bytes: Array(0..<16))
             let cases = [PairingExchange.Method.secret(secret), .digits].flatMap { method in
                 [["Phone", "Watch"], ["日本のパソコン", String(repeating: "w", count: 64)]].enumerated().map { index, names in
@@ -80,7 +80,7 @@
             var packets: [Packet]
         }
 
-        @Test func `Sealed datagrams travel as documented`() async throws {
+        @Test func `Sealed datagrams have the documented bytes`() async throws {
             var random = SplitMix64(seed: 5)
             func draw(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0 ... .max, using: &random) } }
             let (ids, keys) = ([PeerID.sample(1), .sample(2)], [draw(32), draw(32)])

@@ -64,7 +64,7 @@
             #expect(try TrustedPeers(file: path).lossReports.isEmpty)
         }
 
-        @Test func `a statement is owed until its receiver has answered, also after a relaunch`() throws {
+        @Test func `a statement is sent until its receiver answers, also after a relaunch`() throws {
             let path = folder.file("phone")
             var phone = try TrustedPeers(file: path)
             for id in [Self.tablet, Self.watch] { try phone.trust(own(id)) }
@@ -96,7 +96,7 @@
             try phone.trust(own(Self.watch))
             #expect(
                 !phone.ledger.hasUnacknowledgedStatements(for: Self.tablet),
-                "a peer that was paired again is reported no longer")
+                "a peer that was paired again is no longer reported")
         }
 
         @Test func `an administrator needs no tap, except about a peer that was paired again since`() throws {
@@ -133,8 +133,7 @@
             #expect(peers.peers.count(where: \.isAdministrator) == TrustedPeers.administratorsMax)
         }
 
-        @Test func `statements of a stranger, of another user, about a stranger and about oneself are nothing`() throws
-        {
+        @Test func `statements by or about strangers, by another user, and about oneself are ignored`() throws {
             let tablet = TrustedPeers()
             try tablet.trust(own(Self.phone))
             try tablet.trust(own(Self.watch))
@@ -147,7 +146,7 @@
             #expect(tablet.ledger == before)
         }
 
-        @Test func `a peer that reports everyone fills its share, and others still find room`() throws {
+        @Test func `a peer that reports all others fills its own share, and others still have space`() throws {
             let tablet = TrustedPeers()
             let all = (0..<250).map { PeerID(publicKeyDER: [7, UInt8($0)]) }
             for id in [Self.phone, Self.watch] + all { try tablet.trust(own(id)) }
@@ -221,7 +220,7 @@
             #expect(RevocationNotice(peers.ledger.notice(for: all[100].id, answering: 0).bytes)?.statements.count == 64)
         }
 
-        @Test func `the file is the old one until there is something new, and both are read`() throws {
+        @Test func `the file keeps the old format until it needs the new one, and both can be read`() throws {
             let peers = try TrustedPeers(file: folder.file("peers"))
             try peers.trust(TrustedPeer(id: Self.watch, name: "Watch", since: paired, isOwn: true))
             func text() throws -> String { String(decoding: try folder.bytes(of: "peers"), as: UTF8.self) }
@@ -269,7 +268,7 @@
             #expect(RevocationNotice(self.notice(many).bytes) == nil)
         }
 
-        @Test func `streams tell of reports and of revoked peers`() async throws {
+        @Test func `streams have reports and revoked peers`() async throws {
             let tablet = TrustedPeers()
             var reports = tablet.lossReportChanges().makeAsyncIterator()
             var revoked = tablet.revokedPeers().makeAsyncIterator()
@@ -289,7 +288,7 @@
         }
 
         @Test(arguments: 0..<200 as Range<UInt64>)
-        func `whatever peers say, no trust changes without a tap or an administrator`(seed: UInt64) throws {
+        func `no peer's message changes trust without a tap or an administrator`(seed: UInt64) throws {
             var random = SeededNumbers(seed)
             let ids = (0..<8).map { PeerID.sample(UInt8($0)) }
             var ledger = TrustLedger()

@@ -22,7 +22,7 @@
             #expect(caught(PairingError.self) { _ = try right.receive(reveal.bytes, now: .zero) } == .wrongSecret)
         }
 
-        @Test func `Passing on what the two say shows them different digits`() throws {
+        @Test func `A relay between the two leads to different digits`() throws {
             var same = 0
             for seed in 0..<2000 {
                 var (left, right) = Self.victims(.digits, seed: UInt64(seed))
@@ -39,7 +39,7 @@
             #expect(same == 0)
         }
 
-        @Test func `A side that has committed cannot choose another nonce after it has seen the answer`() throws {
+        @Test func `A committed side can't choose another nonce after it has seen the answer`() throws {
             for seed in 0..<200 {
                 var random = SplitMix64(seed: UInt64(seed) + 1_000_000)
                 var right = Self.victims(.digits, seed: UInt64(seed)).1
@@ -54,7 +54,7 @@
             }
         }
 
-        @Test func `An agreement over other digits, or made up, is known`() throws {
+        @Test func `A forged agreement, or one over other digits, is detected`() throws {
             for method in [PairingExchange.Method.digits, .secret(PairingSecret(bytes: Array(1...16)))] {
                 var meeting = PairingMeeting(methods: [method, method])
                 meeting.between = { number, bytes in
@@ -67,7 +67,7 @@
             }
         }
 
-        @Test func `Random bytes end it and never trap`() throws {
+        @Test func `Random bytes end the exchange and never trap`() throws {
             var random = SplitMix64(seed: 3)
             for method in [PairingExchange.Method.digits, .secret(PairingSecret(bytes: Array(1...16)))] {
                 for round in 0..<5000 {

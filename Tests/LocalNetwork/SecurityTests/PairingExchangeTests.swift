@@ -19,7 +19,7 @@
             #expect(meeting.codes[0] == meeting.codes[1] && meeting.codes[0]?.count == (method == .digits ? 6 : nil))
         }
 
-        @Test func `The digits are six, whatever they are, and the two of a pair are the same`() {
+        @Test func `There are always six digits, the same on both devices`() {
             var codes: Set<String> = []
             for seed in 0..<400 {
                 var meeting = PairingMeeting(seed: UInt64(seed))
@@ -85,7 +85,7 @@
             }
         }
 
-        @Test(arguments: methods) func `A message that is replayed ends it`(method: PairingExchange.Method) {
+        @Test(arguments: methods) func `A replayed message ends the exchange`(method: PairingExchange.Method) {
             for index in 0..<5 {
                 var meeting = PairingMeeting(methods: [method, method])
                 meeting.between = { number, bytes in number == index ? [bytes, bytes] : [bytes] }
@@ -123,7 +123,7 @@
             #expect(alone.errors == [.samePeer, .samePeer])
         }
 
-        @Test(arguments: methods) func `A nonce that is thrown back under the other role is known`(
+        @Test(arguments: methods) func `A nonce reflected under the other role is detected`(
             method: PairingExchange.Method
         ) throws {
             var meeting = PairingMeeting(methods: [method, method])
@@ -136,7 +136,7 @@
             #expect(meeting.errors[0] == .reflected && meeting.paired == [nil, nil])
         }
 
-        @Test(arguments: methods) func `A message of any kind at any other moment ends it`(
+        @Test(arguments: methods) func `A message of any kind out of turn ends the exchange`(
             method: PairingExchange.Method
         ) throws {
             var honest = PairingMeeting(methods: [method, method])
@@ -161,7 +161,7 @@
             }
         }
 
-        @Test func `Nothing happens before begin, and it begins once`() throws {
+        @Test func `Nothing happens before begin, which works once`() throws {
             for side in 0..<2 {
                 var exchange = PairingMeeting().sides[side]
                 let refusal = PairingMessage(method: 2, role: exchange.role.other, kind: .refusal).bytes
@@ -174,7 +174,7 @@
             }
         }
 
-        @Test func `A wrong secret ends it on the first message that could prove it, for both`() {
+        @Test func `A wrong secret ends the exchange for both at the first message that proves it`() {
             for bit in 0..<128 {
                 var other = Self.secret.bytes
                 other[bit / 8] ^= 1 << UInt8(bit % 8)
@@ -187,7 +187,7 @@
             }
         }
 
-        @Test func `The secret and what it proves never travel twice alike`() {
+        @Test func `The secret is never sent, and its proofs are never the same twice`() {
             var seen: Set<[UInt8]> = []
             for seed in 0..<50 {
                 var meeting = PairingMeeting(secrets: [Self.secret, Self.secret], seed: UInt64(seed))
@@ -199,7 +199,7 @@
             }
         }
 
-        @Test func `One method does not meet the other, nor this version another`() throws {
+        @Test func `Different methods or versions can't pair`() throws {
             var meeting = PairingMeeting(methods: [.digits, .secret(Self.secret)])
             meeting.run()
             #expect(meeting.errors == [nil, .differentMethod])
@@ -211,7 +211,7 @@
             }
         }
 
-        @Test func `A no is told to the other side and ends it for both`() throws {
+        @Test func `A refusal is sent to the other side and ends the exchange for both`() throws {
             for side in 0..<2 {
                 for hasOtherAgreed in [false, true] {
                     var (no, yes) = try Self.comparing(side)
@@ -248,7 +248,7 @@
             }
         }
 
-        @Test func `Neither side trusts before both people have agreed`() throws {
+        @Test func `Neither side trusts the other before both people have agreed`() throws {
             for side in 0..<2 {
                 var (first, second) = try Self.comparing(side)
                 let steps = try first.confirm(true, now: .seconds(101))
@@ -259,7 +259,7 @@
             }
         }
 
-        @Test(arguments: methods) func `After 60 seconds it is over at every moment of it`(
+        @Test(arguments: methods) func `The exchange ends after 60 seconds, at any step`(
             method: PairingExchange.Method
         ) throws {
             for late in 0..<5 {

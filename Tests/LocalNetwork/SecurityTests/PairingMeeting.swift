@@ -42,7 +42,7 @@
             for side in 0..<2 { attempt(side) { exchange throws(PairingError) in try exchange.begin() } }
             while !underWay.isEmpty || bothSee {
                 if underWay.isEmpty {
-                    letPeopleCompare()
+                    compareCodes()
                 } else {
                     let (side, bytes) = underWay.removeFirst()
                     let now = now
@@ -55,7 +55,7 @@
             sides.allSatisfy { $0.stage == .comparing && !$0.hasAgreed } && codes.allSatisfy { $0 != nil }
         }
 
-        private mutating func letPeopleCompare() {
+        private mutating func compareCodes() {
             let agree = codes[0] == codes[1]
             let now = now
             for side in 0..<2 {

@@ -7,7 +7,7 @@
     @Suite struct PairingSecretTests {
         private static let alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-        @Test func `A secret's text reads back, however it is typed`() throws {
+        @Test func `A secret's text can be read back in any spelling`() throws {
             var random = SplitMix64(seed: 1)
             for _ in 0..<500 {
                 let secret = PairingSecret(bytes: (0..<16).map { _ in UInt8.random(in: 0 ... .max, using: &random) })
@@ -50,7 +50,7 @@
             }
         }
 
-        @Test func `Anything else is no secret`() {
+        @Test func `Other texts aren't secrets`() {
             let text = PairingSecret().text
             for stranger in ["U", "u", "_", "\n", "é", "\0", "*"] {
                 #expect(PairingSecret(stranger + text.dropFirst()) == nil)

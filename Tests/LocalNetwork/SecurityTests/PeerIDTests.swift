@@ -17,7 +17,7 @@
             #expect(try JSONDecoder().decode([PeerID].self, from: JSONEncoder().encode([id])) == [id])
         }
 
-        @Test func `Anything but 32 bytes or 64 digits is no peer id`() {
+        @Test func `Only 32 bytes or 64 digits are a peer ID`() {
             for count in 0...70 where count != 32 { #expect(PeerID(bytes: [UInt8](repeating: 1, count: count)) == nil) }
             for count in 0...130 where count != 64 { #expect(PeerID(String(repeating: "a", count: count)) == nil) }
             let digits = PeerID.sample(1).description
@@ -28,7 +28,7 @@
             #expect(throws: DecodingError.self) { try JSONDecoder().decode([PeerID].self, from: Data("[\"12\"]".utf8)) }
         }
 
-        @Test func `Every bit tells two peers apart, and the order is that of the bytes`() throws {
+        @Test func `Every bit distinguishes peer IDs, and their order is that of the bytes`() throws {
             let id = PeerID.sample(7)
             for bit in 0..<256 {
                 var bytes = id.bytes
@@ -47,7 +47,7 @@
             #expect(id.hint(instance: "abc") != PeerID.sample(2).hint(instance: "abc"))
         }
 
-        @Test func `Names are shown without what could deceive`() {
+        @Test func `Names are shown without deceptive characters`() {
             #expect(DeviceName.sanitized("Ada's  watch\n") == "Ada's watch")
             #expect(DeviceName.sanitized("\u{202E}hctaw\u{200B}\u{0}") == "hctaw")
             #expect(DeviceName.sanitized("👩‍👩‍👧 Grüße 日本") == "👩‍👩‍👧 Grüße 日本")

@@ -10,7 +10,7 @@
 
         init() throws { folder = try TemporaryFolder() }
 
-        @Test func `An identity is made once, for its user alone, and found again`() throws {
+        @Test func `An identity is created once, readable only by its user, and found again`() throws {
             let made = try PeerIdentity(file: folder.file("key"))
             #expect(mode(of: folder.file("key")) == 0o600)
             #expect(folder.names == ["key"])
@@ -32,7 +32,7 @@
             #expect(folder.names == Set((0..<20).map { "key-\($0)" }))
         }
 
-        @Test func `A file that others may read or write is refused and stays as it is`() throws {
+        @Test func `A file that others may read or write is rejected and left unchanged`() throws {
             let path = folder.file("key")
             _ = try PeerIdentity(file: path)
             let bytes = try folder.bytes(of: "key")
@@ -50,7 +50,7 @@
             }
         }
 
-        @Test func `A folder that others may write, and another user's lock, are refused`() throws {
+        @Test func `A folder that others may write to, and another user's lock, are rejected`() throws {
             let path = folder.file("key")
             _ = try PeerIdentity(file: path)
             for (mode, isFit) in [(0o777, false), (0o757, false), (0o1777, true), (0o755, true)] {
@@ -70,7 +70,7 @@
             #expect(code { try PeerIdentity(file: path) } == .notPrivate)
         }
 
-        @Test func `A path that is no file is refused without waiting for it`() throws {
+        @Test func `A path that isn't a file is rejected without waiting`() throws {
             mkfifo(folder.file("pipe"), 0o600)
             mkdir(folder.file("folder"), 0o700)
             _ = try PeerIdentity(file: folder.file("key"))
@@ -86,7 +86,7 @@
             }
         }
 
-        @Test func `A key that differs by one bit or one byte is damaged and stays as it is`() throws {
+        @Test func `A key that differs by one bit or byte is damaged and left unchanged`() throws {
             _ = try PeerIdentity(file: folder.file("key"))
             let bytes = try folder.bytes(of: "key")
             var damaged = (0..<bytes.count).map { Array(bytes[..<$0]) } + [bytes + [10], bytes + bytes]

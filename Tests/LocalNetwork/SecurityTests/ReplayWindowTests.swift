@@ -23,11 +23,11 @@
             }
         }
 
-        @Test func `It is as large as it says`() {
+        @Test func `The window has its stated size`() {
             #expect(ReplayWindow.size >= 1024)
         }
 
-        @Test func `Every distance behind the highest is judged right, wherever the highest is`() {
+        @Test func `Every distance from the highest counter is judged correctly`() {
             let ends: [UInt64] = [
                 1983, 1984, 1985, 2047, 2048, 2049, 4095, 4096, 100_000, .max - 2048, .max - 64, .max - 1,
             ]
@@ -43,7 +43,7 @@
             }
         }
 
-        @Test func `After a leap of any length nothing of the past is mistaken`() {
+        @Test func `After a leap of any length no earlier counter is misjudged`() {
             var full = ReplayWindow()
             for counter in 0..<UInt64(Self.size) { full.insert(counter) }
             let leaps: [UInt64] = Array(1...200) + Array(1900...2200) + [3967, 3968, 4096, 6000, 1 << 40]
@@ -61,7 +61,7 @@
             }
         }
 
-        @Test(arguments: 0..<60 as Range<UInt64>) func `It agrees with a set, in any order`(seed: UInt64) {
+        @Test(arguments: 0..<60 as Range<UInt64>) func `The window agrees with a set, in any order`(seed: UInt64) {
             var random = SplitMix64(seed: seed)
             var (window, model) = (ReplayWindow(), Model())
             var position = seed % 2 == 0 ? 0 : random.next() >> 1

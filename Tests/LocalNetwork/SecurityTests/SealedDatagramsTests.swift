@@ -7,7 +7,7 @@
     @testable import MeshSecurity
 
     @Suite struct SealedDatagramsTests {
-        @Test func `A packet that one side seals the other opens, of every length and both ways`() throws {
+        @Test func `Packets of every length can be sealed and opened both ways`() throws {
             let channel = try DatagramChannel()
             var random = SplitMix64(seed: 1)
             for count in Array(0...300) + [1200, 1472, 65_474, 65_475] {
@@ -46,7 +46,7 @@
             #expect(error == .forged)
         }
 
-        @Test func `The halves work apart from each other`() throws {
+        @Test func `Sealer and opener work independently`() throws {
             let first = DatagramKeyAgreement()
             let second = DatagramKeyAgreement()
             let keys = [first.publicKey, second.publicKey]
@@ -57,7 +57,7 @@
             #expect(try opener.open(sealer.seal([1, 2, 3])) == [1, 2, 3])
         }
 
-        @Test func `The newest packet is told from those that it has overtaken`() throws {
+        @Test func `The newest packet is distinguished from overtaken ones`() throws {
             let channel = try DatagramChannel()
             let packets = try (0..<4).map { try channel.left.seal([UInt8($0)]) }
             #expect(channel.right.datagrams.opener.nextCounter == 0)
@@ -84,7 +84,7 @@
             }
         }
 
-        @Test func `Every bit that differs is refused, and the packet itself still counts`() throws {
+        @Test func `A packet with a flipped bit is rejected, and the original is still accepted`() throws {
             for plaintext in [[], Array(1...70)] as [[UInt8]] {
                 let channel = try DatagramChannel()
                 let packet = try channel.left.seal(plaintext)
@@ -98,7 +98,7 @@
             }
         }
 
-        @Test func `A packet that was cut or made longer is refused`() throws {
+        @Test func `A shortened or extended packet is rejected`() throws {
             let channel = try DatagramChannel()
             let packet = try channel.left.seal(Array(1...70))
             for count in 0..<packet.count {
@@ -124,7 +124,8 @@
             #expect(channel.left.refusal(of: id + packet.dropFirst(8)) == .forged)
         }
 
-        @Test(arguments: 0..<30 as Range<UInt64>) func `In any order, lost and doubled, each is accepted at most once`(
+        @Test(arguments: 0..<30 as Range<UInt64>)
+        func `Despite loss, duplicates and reordering, each packet is accepted at most once`(
             seed: UInt64
         ) throws {
             var random = SplitMix64(seed: seed)
@@ -147,7 +148,7 @@
             #expect(!accepted.isEmpty)
         }
 
-        @Test func `A forged counter moves nothing`() throws {
+        @Test func `A forged counter doesn't move the window`() throws {
             let channel = try DatagramChannel()
             let packets = try (0..<10).map { try channel.left.seal([$0]) }
             for counter in [10, 2000, 1 << 40, UInt64.max - 1] {
@@ -160,7 +161,7 @@
             for (index, packet) in packets.enumerated() { #expect(try channel.right.open(packet) == [UInt8(index)]) }
         }
 
-        @Test func `The last counter is used once and the one after it never`() throws {
+        @Test func `The last counter is used once, and none after it`() throws {
             let key = DatagramKey(id: 7, key: SymmetricKey(data: [UInt8](repeating: 1, count: 32)))
             var sealer = DatagramSealer(key, counter: .max - 2)
             var opener = DatagramOpener(key)
@@ -198,7 +199,7 @@
             for _ in 0..<20 { #expect(ids.insert(try DatagramChannel().left.datagrams.localKeyID).inserted) }
         }
 
-        @Test func `Two who took one role, or see other peers, cannot read each other`() throws {
+        @Test func `Peers with the same role or different peer IDs can't read each other's packets`() throws {
             for (roles, remote) in [([true, true], UInt8(1)), ([true, false], 3)] {
                 let first = DatagramKeyAgreement()
                 let second = DatagramKeyAgreement()
@@ -211,7 +212,7 @@
             }
         }
 
-        @Test func `A public key that is none, weak or one's own is refused`() {
+        @Test func `An invalid, weak or own public key is rejected`() {
             func refusal(_ publicKey: [UInt8]?) -> SealError? {
                 let agreement = DatagramKeyAgreement()
                 let publicKey = publicKey ?? agreement.publicKey

@@ -3,7 +3,7 @@ import MeshSecurity
 import Testing
 
 @Suite struct SecurityPluginTests {
-    @Test func `The plugin says what is there`() {
+    @Test func `The plugin describes the module`() {
         let descriptor = SecurityPlugin().descriptor
         #if UDP
             #expect(descriptor.limits.map(\.bytes) == [SealedDatagrams.plaintextBytesMax])

@@ -31,7 +31,7 @@
             #expect(found.peers.map(\.name) == ["Watch 2"] && found.peers.map(\.id) == [.sample(1)])
         }
 
-        @Test func `Any date and any name come back as they were`() throws {
+        @Test func `Any date and any name are stored unchanged`() throws {
             let path = folder.file("peers")
             let peers = try TrustedPeers(file: path)
             for (index, seconds) in [0, -1e9, 1e9 + 0.1, 1e17, .infinity, .nan, -.infinity, 0.999_999].enumerated() {
@@ -57,7 +57,7 @@
                 try !JSONDecoder().decode(TrustedPeer.self, from: Data(earlier.utf8)).isOwn, "by an earlier version")
         }
 
-        @Test func `One more peer than there is room for is refused and changes nothing`() throws {
+        @Test func `A peer beyond the maximum is rejected and changes nothing`() throws {
             let path = folder.file("peers")
             let peers = try TrustedPeers(file: path)
             // Written at once, because 256 separate writes would each wait for the disk.
@@ -106,7 +106,7 @@
             #expect(peers.peers.count == 2)
         }
 
-        @Test func `A newer version, strange contents and a file that others may read are told apart`() throws {
+        @Test func `A newer version, foreign contents and a file readable by others have distinct errors`() throws {
             let body = Array("[]\n".utf8)
             let encoded = try TrustedPeersLayout.encode(TrustLedger())
             let head = String(decoding: encoded.prefix { $0 != 10 }, as: UTF8.self)
@@ -124,7 +124,7 @@
             #expect(code { _ = try TrustedPeers(file: "") } == .invalidArgument)
         }
 
-        @Test func `Several lists over one file lose nothing of one another`() throws {
+        @Test func `Several lists over one file lose none of each other's changes`() throws {
             let path = folder.file("peers")
             let lists = try (0..<4).map { _ in try TrustedPeers(file: path) }
             DispatchQueue.concurrentPerform(iterations: 4) { list in
@@ -140,7 +140,7 @@
             }
         }
 
-        @Test func `Changes tell the newest list, also when another process made them or the file is gone`()
+        @Test func `Streams report the newest list, also if another process changed it or the file is gone`()
             async throws
         {
             let path = folder.file("peers")

@@ -14,7 +14,7 @@
 
     /// The attacked side rejects each attack with a clear error, and its other connection isn't affected.
     @Suite struct AttackTests {
-        @Test("An unknown key is refused, and its owner learns no more than that")
+        @Test("An unknown key is rejected without further information")
         func unknownKey() async throws {
             let victim = try await Victim()
             let stranger = TestPeer(manual: [victim.phone.place])
@@ -24,12 +24,12 @@
             #expect(victim.phone.refusals[0].peerID == stranger.id)
             try await eventually("the stranger's error") { stranger.codes.contains(.refusedByPeer) }
             #expect(!stranger.recorder.isConnected)
-            #expect(try await victim.isUnharmed())
+            #expect(try await victim.isUnaffected())
             await stranger.link.close()
             await victim.close()
         }
 
-        @Test("A wrong pin is refused: another peer, though a trusted one, is where discovery says that the watch is")
+        @Test("A wrong pin is rejected: another trusted peer is at the watch's advertised address")
         func wrongPin() async throws {
             let victim = try await Victim()
             let (other, absent) = (TestPeer(), PeerIdentity().peerID)
@@ -40,12 +40,12 @@
             try await victim.refused(.wrongPeer)
             #expect(victim.phone.refusals[0].peerID == other.id)
             #expect(victim.phone.recorder.connectionCount == 1)
-            #expect(try await victim.isUnharmed())
+            #expect(try await victim.isUnaffected())
             await other.link.close()
             await victim.close()
         }
 
-        @Test("A downgrade to TLS 1.2 is refused, also with a trusted key")
+        @Test("A downgrade to TLS 1.2 is rejected even with a trusted key")
         func downgrade() async throws {
             let victim = try await Victim()
             let identity = PeerIdentity()
@@ -55,7 +55,7 @@
             try await victim.refused(.downgrade)
             try await eventually("the end") { attacker.isClosed }
             #expect(attacker.bytes.isEmpty)
-            #expect(try await victim.isUnharmed())
+            #expect(try await victim.isUnaffected())
             await victim.close()
         }
 
@@ -66,12 +66,12 @@
             try await victim.refused(.noCertificate)
             try await eventually("the end") { attacker.isClosed }
             #expect(attacker.bytes.isEmpty)
-            #expect(try await victim.isUnharmed())
+            #expect(try await victim.isUnaffected())
             await victim.close()
         }
 
         @Test(
-            "Another protocol, or none, is refused with a trusted key too",
+            "Another protocol, or none, is rejected even with a trusted key",
             arguments: [[], [TLSPolicy.pairing], ["h2"]])
         func otherProtocol(protocols: [String]) async throws {
             let victim = try await Victim()
@@ -82,7 +82,7 @@
             try await eventually("the end") { attacker.isClosed }
             try await eventually("a refusal") { !victim.phone.codes.isDisjoint(with: [.noProtocol, .handshakeFailed]) }
             #expect(attacker.bytes.isEmpty)
-            #expect(try await victim.isUnharmed())
+            #expect(try await victim.isUnaffected())
             await victim.close()
         }
 
@@ -93,7 +93,7 @@
             attacker.write(Array("GET / HTTP/1.1\r\n\r\n".utf8))
             try await eventually("the end") { attacker.isClosed }
             try await eventually("a refusal") { victim.phone.refusals.count == 1 }
-            #expect(try await victim.isUnharmed())
+            #expect(try await victim.isUnaffected())
             await victim.close()
         }
 
@@ -105,11 +105,11 @@
             attacker.write([0x16, 0x03, 0x01, 0x3F, 0xFF, 0x01, 0x00, 0x3F, 0xFB] + Array(repeating: 3, count: 8300))
             try await victim.refused(.oversizedHandshake)
             try await eventually("the end") { attacker.isClosed }
-            #expect(try await victim.isUnharmed())
+            #expect(try await victim.isUnaffected())
             await victim.close()
         }
 
-        @Test("A slow handshake ends after its time, whether nothing is said or half of it")
+        @Test("A slow handshake ends at its timeout, whether empty or half done")
         func slowHandshake() async throws {
             let victim = try await Victim { $0.times.handshake = .seconds(1) }
             let silent = try await RawPeer.connect(to: victim.port, nil)
@@ -121,7 +121,7 @@
             let mute = try await RawPeer.connect(to: victim.port, .init(identity: identity))
             try await victim.refused(.slowHandshake, count: 3)
             try await eventually("the end") { silent.isClosed && halting.isClosed && mute.isClosed }
-            #expect(try await victim.isUnharmed())
+            #expect(try await victim.isUnaffected())
             await victim.close()
         }
 
@@ -150,7 +150,7 @@
             await victim.close()
         }
 
-        @Test("A flood of connections gets 4 places an address and 32 in all")
+        @Test("A flood of connections gets 4 places per address and 32 in all")
         func flood() async throws {
             let victim = try await Victim { $0.times.handshake = .seconds(600) }
             var attackers: [RawPeer] = []
@@ -165,7 +165,7 @@
             // 4 connections are open. Of the next 44, 28 fit.
             try await victim.refused(.tooManyConnections, count: 6 + 16)
             try await eventually("the rest closed") { attackers.count { $0.isClosed } == 6 + 16 }
-            #expect(try await victim.isUnharmed())
+            #expect(try await victim.isUnaffected())
             for attacker in attackers { attacker.close() }
             // Their places are free again.
             let identity = PeerIdentity()
@@ -199,7 +199,7 @@
             try await eventually("the end of the others") { attackers.count { !$0.isClosed } == 8 }
             // Both ends of each connection are in this process.
             try await eventually("the end of their sockets") { openSockets() <= before + 2 * 8 }
-            #expect(try await victim.isUnharmed())
+            #expect(try await victim.isUnaffected())
             // A peer that used all its places can free them, and is admitted again.
             for attacker in attackers { attacker.close() }
             try await eventually("the end of all") { attackers.allSatisfy(\.isClosed) && openSockets() <= before }
@@ -209,7 +209,7 @@
             await victim.close()
         }
 
-        @Test("A peer that pings and reads nothing makes no more than one answer wait")
+        @Test("A peer that pings and reads nothing makes at most one answer wait")
         func pings() {
             var outbox = Outbox(UDPLinkBounds())
             _ = outbox.enqueue(.ping)
@@ -238,7 +238,7 @@
             }
         }
 
-        @Test("Spoofed discovery leads nowhere, and does not keep the peers apart")
+        @Test("Spoofed discovery connects nothing, and doesn't prevent real connections")
         func spoofedDiscovery() async throws {
             let network = InMemoryNetwork()
             let (phone, watch) = try trustingPair(TestPeer(on: network), TestPeer(on: network))
@@ -258,7 +258,7 @@
             for peer in [phone, watch, stranger] { await peer.link.close() }
         }
 
-        @Test("A cloned identity is refused by its original, and surfaced on both")
+        @Test("A cloned identity is rejected by the original and reported on both")
         func clonedIdentity() async throws {
             let victim = try await Victim()
             let clone = TestPeer(victim.phone.identity, manual: [victim.phone.place])
@@ -266,12 +266,12 @@
             try await victim.refused(.clonedIdentity)
             try await eventually("the clone's error") { clone.codes.contains(.clonedIdentity) }
             #expect(!clone.recorder.isConnected)
-            #expect(try await victim.isUnharmed())
+            #expect(try await victim.isUnaffected())
             await clone.link.close()
             await victim.close()
         }
 
-        @Test("Two devices that take turns under one identity are found out")
+        @Test("Two devices that take turns under one identity are detected")
         func clonesTakeTurns() async throws {
             let watch = try TestPeer().open()
             let identity = PeerIdentity()
@@ -306,7 +306,7 @@
         }
 
         @Test(
-            "A wrong clock against a certificate's dates is no obstacle when the key is pinned", arguments: [-50.0, 50])
+            "With a pinned key, a clock outside the certificate's dates doesn't matter", arguments: [-50.0, 50])
         func wrongClock(years: Double) async throws {
             let watch = try TestPeer().open()
             let identity = PeerIdentity()

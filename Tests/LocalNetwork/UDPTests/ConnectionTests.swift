@@ -12,7 +12,7 @@
 
     /// The end of connections, and their restart.
     @Suite struct ConnectionTests {
-        @Test("A peer of an earlier version is dead after three silent heartbeats, however stuffed the way to it is")
+        @Test("A peer of an earlier version is dead after three silent heartbeats, however full its queue is")
         func heartbeat() async throws {
             let watch = try TestPeer(change: { $0.times.heartbeat = .milliseconds(600) }).open()
             let identity = PeerIdentity()
@@ -41,7 +41,7 @@
             await watch.link.close()
         }
 
-        @Test("Peers that have nothing to say stay connected")
+        @Test("Idle peers stay connected")
         func idle() async throws {
             let network = InMemoryNetwork()
             func impatient() -> TestPeer { TestPeer(on: network, change: { $0.times.heartbeat = .milliseconds(300) }) }
@@ -57,7 +57,7 @@
             await watch.link.close()
         }
 
-        @Test("Unpairing ends the connection at once, and no dial comes until trust changes")
+        @Test("Unpairing ends the connection at once, and no dial follows until trust changes")
         func unpairing() async throws {
             let network = InMemoryNetwork()
             let (phone, watch) = try trustingPair(TestPeer(on: network), TestPeer(on: network))
@@ -79,7 +79,7 @@
             await watch.link.close()
         }
 
-        @Test("A disconnected peer comes back by itself, on an address of its own")
+        @Test("A disconnected peer reconnects by itself, with an address of its own")
         func reconnection() async throws {
             let network = InMemoryNetwork()
             let (phone, watch) = try trustingPair(TestPeer(on: network), TestPeer(on: network))
@@ -111,7 +111,7 @@
             return (watch, first, connect)
         }
 
-        @Test("A peer that is relaunched is connected at once, and the connection of its earlier life is gone")
+        @Test("A relaunched peer is connected at once, and its earlier launch's connection ends")
         func relaunch() async throws {
             let (watch, first, connect) = try await connected()
             let second = try await connect()
@@ -141,7 +141,7 @@
             await watch.link.close()
         }
 
-        @Test("A datagram that a newer one replaces while the stream is stuffed is counted")
+        @Test("A datagram replaced by a newer one while the stream is full is counted")
         func replacedDatagrams() async throws {
             let watch = try TestPeer().open()
             let identity = PeerIdentity()
@@ -166,7 +166,7 @@
             await watch.link.close()
         }
 
-        @Test("Two that dial each other at once are left with one connection, the same on both sides")
+        @Test("Two peers that dial each other at once keep one connection, the same on both sides")
         func duplicates() async throws {
             for _ in 0..<5 {
                 // Each side needs the other's port in advance.
@@ -180,7 +180,7 @@
                 try left.open()
                 try right.open()
                 try await eventually("a connection") { left.recorder.isConnected && right.recorder.isConnected }
-                try await eventually("what each sends to reach the other") {
+                try await eventually("the messages that each sends to reach the other") {
                     let (there, back) = (left.recorder.current ?? "", right.recorder.current ?? "")
                     try? left.link.send(LinkPacket(lane: .stream, bytes: [1]), to: there)
                     try? right.link.send(LinkPacket(lane: .stream, bytes: [2]), to: back)
@@ -194,7 +194,7 @@
             }
         }
 
-        @Test("Closing hands over what was taken")
+        @Test("Closing sends accepted packets")
         func closing() async throws {
             let network = InMemoryNetwork()
             let (phone, watch) = try trustingPair(TestPeer(on: network), TestPeer(on: network))

@@ -76,7 +76,7 @@
             }
         }
 
-        @Test("A bundle that is cut or lies about its lengths is noticed at once")
+        @Test("A bundle with a cut or with false lengths is detected at once")
         func malformed() {
             let bundle: [UInt8] = [0, 2, 7, 7, 0, 1, 8, 0, 3, 9, 9, 9]
             let ends = [0, 4, 7, 12]
@@ -93,7 +93,7 @@
             }
         }
 
-        @Test("A message cannot be made a bundle on the way, nor a bundle a message")
+        @Test("In transit, a message can't become a bundle, nor a bundle a message")
         func turnedBit() throws {
             for bundles in [false, true] {
                 var channel = try Channel()
@@ -108,7 +108,7 @@
             }
         }
 
-        @Test("Between two links everything of a burst arrives once")
+        @Test("Each message of a burst between two links arrives once")
         func burst() async throws {
             let network = InMemoryNetwork()
             let (phone, watch) = try trustingPair(TestPeer(on: network), TestPeer(on: network))

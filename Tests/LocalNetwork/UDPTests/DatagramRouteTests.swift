@@ -9,7 +9,7 @@
             try SocketAddress(ipAddress: ip, port: port)
         }
 
-        @Test func `Only the newest packet moves the port, and none the address`() throws {
+        @Test func `Only the newest packet changes the port, and none changes the address`() throws {
             for (ip, mapped) in [("10.0.0.5", "::ffff:10.0.0.5"), ("fe80::5", "fe80::5")] {
                 var route = DatagramRoute(remote: try Self.place(mapped, 40_000), port: 7000)
                 #expect(route.address == (try Self.place(mapped, 7000)))

@@ -11,7 +11,7 @@
     @Suite struct DecisionTests {
         static let ids = [PeerIdentity().peerID, PeerIdentity().peerID].sorted()
 
-        @Test("A connection to a peer that reads nothing looks what is due once a heartbeat, until it is dead")
+        @Test("A connection to a peer that reads nothing checks its deadlines once per heartbeat, until it is dead")
         func stuffedHeartbeat() {
             var heartbeat = Heartbeat(beat: .seconds(5), missedMax: 3, isPatient: false, now: .zero)
             var now = Duration.zero
@@ -45,7 +45,7 @@
             return (at, nil)
         }
 
-        @Test("No ping is sent while delivery probes every 21 seconds, and a peer that goes then is dead within 60")
+        @Test("No ping is sent while delivery probes every 21 seconds, and a vanished peer is dead within 60")
         func patientHeartbeat() {
             let probed = pings(isPatient: true, says: 21)
             #expect(probed.at == [67])
@@ -55,7 +55,7 @@
             #expect(silent.deadAt == 100)
         }
 
-        @Test("A peer of an earlier version hears something every heartbeat, whatever delivery says")
+        @Test("A peer of an earlier version gets a message every heartbeat, whatever delivery sends")
         func earlierHeartbeat() {
             let probed = pings(isPatient: false, says: 21)
             #expect(probed.at.prefix(4) == [5, 10, 15, 20])
@@ -63,7 +63,7 @@
             #expect(probed.deadAt == 72)
         }
 
-        @Test("A connection in doubt is dead after three heartbeats, unless its peer is heard")
+        @Test("A suspected connection is dead after three heartbeats, unless its peer is heard")
         func doubt() {
             var heartbeat = Heartbeat(beat: .seconds(5), missedMax: 3, isPatient: true, now: .zero)
             heartbeat.requireSign(by: .seconds(17))
@@ -93,7 +93,7 @@
             }
         }
 
-        @Test("Of two connections both sides keep the same one, in whatever order they see them")
+        @Test("Both sides keep the same one of two connections, in any order")
         func duplicateRule() {
             for (local, remote) in [(Self.ids[0], Self.ids[1]), (Self.ids[1], Self.ids[0])] {
                 let (ours, theirs) = (
@@ -110,7 +110,7 @@
             }
         }
 
-        @Test("There is room for so many from one address and in all, and again for those who follow")
+        @Test("Connections are limited per address and in all, and freed places can be used again")
         func admission() {
             var bounds = UDPLinkBounds()
             bounds.unprovenConnectionsMax = 5
@@ -152,7 +152,7 @@
             #expect(!asks(at: 3630))
         }
 
-        @Test("Datagrams that newer ones replace are counted once")
+        @Test("Datagrams replaced by newer ones are counted once")
         func replacedDatagrams() {
             var outbox = Outbox(UDPLinkBounds())
             for number in 0..<70 { _ = outbox.enqueue([UInt8(number)], on: .datagram) }
@@ -182,11 +182,11 @@
             #expect(probed == [5, 10])
         }
 
-        @Test("A peer of an earlier version, which probes every heartbeat, is told each time")
-        func told() {
+        @Test("A peer of an earlier version that probes every heartbeat is answered each time")
+        func answered() {
             var path = DatagramPath(beat: .seconds(5), missedMax: 3, now: .zero)
-            let told = (0...10_000).filter { path.noteOpened(.milliseconds(50_000 + $0)) }
-            #expect(told == [0, 2500, 5000, 7500, 10_000])
+            let answered = (0...10_000).filter { path.noteOpened(.milliseconds(50_000 + $0)) }
+            #expect(answered == [0, 2500, 5000, 7500, 10_000])
         }
 
         @Test("Records are read the same in pieces of any size, and unknown ones skipped")

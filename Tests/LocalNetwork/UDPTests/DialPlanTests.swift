@@ -25,7 +25,7 @@
                 attributes: announcement.attributes)
         }
 
-        @Test("The lower id dials at once, the higher after a second")
+        @Test("The lower ID dials at once, the higher one after a second")
         func order() {
             var low = Self.plan(Self.lower, trusting: Self.higher)
             low.found(Self.service(Self.higher), .zero)
@@ -38,7 +38,7 @@
             #expect(rounds.first?.endpoints.map(\.description) == ["10.0.0.1:7000"])
         }
 
-        @Test("Strangers, other versions and those who pair are not dialed; who becomes trusted is")
+        @Test("Strangers, other versions and pairing peers aren't dialed; peers that become trusted are")
         func hints() {
             var plan = Self.plan(Self.lower)
             plan.found(Self.service(Self.higher), .zero)
@@ -55,7 +55,7 @@
             }
         }
 
-        @Test("A target that fails is retried ever later, and soon when the peer has restarted or moved")
+        @Test("A failing target is retried less and less often, and soon after the peer restarts or moves")
         func retries() throws {
             var plan = Self.plan(Self.lower, trusting: Self.higher)
             plan.found(Self.service(Self.higher), .zero)
@@ -83,7 +83,7 @@
             }
         }
 
-        @Test("A connected peer is not dialed at any place")
+        @Test("A connected peer isn't dialed at any address")
         func connected() {
             var plan = Self.plan(
                 Self.lower, trusting: Self.higher, manual: [UDPManualPeer(host: "there", port: 1, id: Self.higher)])
@@ -96,7 +96,7 @@
             #expect(plan.takeDue(.seconds(4)).count == 2)
         }
 
-        @Test("A goodbye stops the dialing until there is a reason for it")
+        @Test("A goodbye stops dialing until there is a new reason")
         func goodbyes() throws {
             for code in [Goodbye.Code.closing, .unsupportedVersion, .clonedIdentity, .unpaired] {
                 var plan = Self.plan(Self.lower, trusting: Self.higher)
@@ -106,7 +106,7 @@
                 plan.disconnected(Self.higher, lasted: .seconds(9), code, .seconds(2))
                 #expect(plan.dueAt == nil, "\(code)")
                 plan.found(Self.service(Self.higher, "label 2"), .seconds(3))
-                #expect(plan.dueAt == nil, "a new label of the same start after \(code)")
+                #expect(plan.dueAt == nil, "a new label of the same launch after \(code)")
                 plan.found(Self.service(Self.higher, start: 2), .seconds(3))
                 #expect((plan.dueAt == nil) == (code == .unpaired), "\(code)")
                 plan.trust([Self.higher], .seconds(4))
@@ -134,7 +134,7 @@
             #expect(round.endpoints.allSatisfy { $0.port >= 1744 })
         }
 
-        @Test("A peer is dialed first where it was proven, however many others claim to be it")
+        @Test("A peer is dialed first at its proven address, however many impostors there are")
         func provenFirst() throws {
             var plan = Self.plan(Self.lower, trusting: Self.higher)
             plan.found(Self.service(Self.higher, port: 7000), .zero)

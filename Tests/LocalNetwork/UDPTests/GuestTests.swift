@@ -56,7 +56,7 @@
             @MainActor func close() async { for device in all { await device.transport.close() } }
         }
 
-        @Test("Two that a third has introduced meet over TLS, and only that session's messages pass between them")
+        @Test("Two peers introduced by a third connect over TLS and exchange only that session's messages")
         func introduced() async throws {
             let trio = try Trio()
             let (phone, watch, tablet) = (trio.phone, trio.watch, trio.tablet)
@@ -87,7 +87,7 @@
         /// - Parameter isTrustedThere: true if the tablet is paired with the watch, which knows it only as a guest. Then the
         ///   tablet's side doesn't hold back its messages.
         @Test(
-            "No request and no file passes between guests, whichever side knows the other as one",
+            "No request or file passes between guests, whichever side regards the other as a guest",
             arguments: [true, false])
         func features(isTrustedThere: Bool) async throws {
             let trio = try Trio()
@@ -149,7 +149,7 @@
             await trio.close()
         }
 
-        @Test("A stranger that is no member's guest is refused")
+        @Test("A stranger that isn't a member's guest is rejected")
         func stranger() async throws {
             let trio = try Trio()
             try await trio.meet()
@@ -168,7 +168,7 @@
             await trio.close()
         }
 
-        @Test("Pairing lifts a guest's limits; once unpaired it is let in when it is introduced anew, within limits")
+        @Test("Pairing lifts a guest's limits; after unpairing, a new introduction admits it within limits")
         func pairing() async throws {
             let trio = try Trio()
             let (watch, tablet) = (trio.watch, trio.tablet)
@@ -214,7 +214,7 @@
             await trio.close()
         }
 
-        @Test("Sessions name their members: three devices of which two are not paired end with the same")
+        @Test("Sessions introduce their members: three devices, two of them not paired, end with one state")
         func sessions() async throws {
             let trio = try Trio()
             let (phone, watch, tablet) = (trio.phone, trio.watch, trio.tablet)
@@ -256,7 +256,9 @@
     ) async throws {
         let end = ContinuousClock.now + patience
         while !condition() {
-            guard ContinuousClock.now < end else { throw WaitedInVain(description: "in vain: \(expectation)") }
+            guard ContinuousClock.now < end else {
+                throw WaitTimedOut(description: "timed out waiting for \(expectation)")
+            }
             await act()
             try await Task.sleep(for: .milliseconds(20))
         }

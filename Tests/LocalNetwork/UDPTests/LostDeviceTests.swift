@@ -18,7 +18,7 @@
         private let network = InMemoryNetwork()
         private let sessionID = UUID()
 
-        @Test func `a lost device leaves the session and every own device once a person has tapped`() async throws {
+        @Test func `a tap removes a lost device from the session and from every own device`() async throws {
             let devices = try makeDevices()
             let (phone, tablet, watch) = (devices[0], devices[1], devices[2])
             for device in devices { try await device.launch(network, sessionID) }
@@ -27,7 +27,7 @@
             // The tablet is off while the user revokes the watch on the phone.
             await tablet.close()
             try phone.trusted.revoke(watch.id)
-            try await eventually("the watch turned away") { !phone.reaches(watch) }
+            try await eventually("the watch's rejection") { !phone.reaches(watch) }
             #expect(phone.transport?.capabilities.extras.contains(.revocation) == true)
             await phone.close()
             try await phone.launch(network, sessionID)
@@ -54,7 +54,7 @@
             for device in devices { await device.close() }
         }
 
-        @Test func `an administrator's report needs no tap, and a revoked peer is no guest`() async throws {
+        @Test func `an administrator's report needs no tap, and a revoked peer can't be a guest`() async throws {
             let devices = try makeDevices(isAdministrator: true)
             let (phone, tablet, watch) = (devices[0], devices[1], devices[2])
             for device in devices { try await device.launch(network, sessionID) }
@@ -93,7 +93,9 @@
     @MainActor private func eventually(_ expectation: String, _ condition: () -> Bool) async throws {
         let end = ContinuousClock.now + patience
         while !condition() {
-            guard ContinuousClock.now < end else { throw WaitedInVain(description: "in vain: \(expectation)") }
+            guard ContinuousClock.now < end else {
+                throw WaitTimedOut(description: "timed out waiting for \(expectation)")
+            }
             try await Task.sleep(for: .milliseconds(20))
         }
     }

@@ -58,7 +58,7 @@
             }
         }
 
-        @Test func `Interfaces are asked for once a second, whatever comes`() {
+        @Test func `Interfaces are listed at most once per second, whatever arrives`() {
             let count = Locked(0)
             var nearby = NearbyAddresses {
                 count.withLock { $0 += 1 }
@@ -100,7 +100,7 @@
             #expect(count >= 32)
         }
 
-        @Test func `So do liars about many peers, and a peer that is found gets its tries back`() throws {
+        @Test func `Impostors of many peers cost a bounded number too, and a found peer regains its attempts`() throws {
             let peers = (0..<16).map { _ in PeerIdentity().peerID }
             var plan = DialPlanTests.plan(try #require(peers.min()))
             plan.trust(peers, .zero)
@@ -120,7 +120,7 @@
             }
         }
 
-        @Test func `A place that was named by hand needs no allowance`() {
+        @Test func `A manually configured address needs no allowance`() {
             var plan = DialPlanTests.plan(
                 DialPlanTests.lower, manual: [UDPManualPeer(host: "host", port: 1, id: DialPlanTests.higher)])
             let count = dialCount(&plan, seconds: 300) { _, _, _ in }

@@ -48,7 +48,7 @@
             if case .failure(let error) = result { error.code } else { nil }
         }
 
-        @Test("Two devices that find each other pair by six digits, which both people see and confirm")
+        @Test("Two devices that find each other pair with six digits that both people confirm")
         func digits() async throws {
             let network = InMemoryNetwork()
             let (phone, watch) = (Device(name: "Phone", regardsAsOwn: true), Device(name: "Watch"))
@@ -66,7 +66,7 @@
             #expect(second.name == "Phone")
             #expect(phone.trusts(watch))
             #expect(watch.trusts(phone))
-            #expect(phone.trusted.isOwn(watch.identity.peerID.description), "as its user has said")
+            #expect(phone.trusted.isOwn(watch.identity.peerID.description), "as its user has set")
             #expect(!watch.trusted.isOwn(phone.identity.peerID.description))
             #expect(first.isAdministrator && !second.isAdministrator)
             let seen = codes.withLock { $0 }
@@ -75,7 +75,7 @@
             #expect(seen[0].count == 6)
         }
 
-        @Test("A device at a known place is paired by a secret, and then let in by a link")
+        @Test("A device at a known address pairs with a secret, and is then admitted by a link")
         func secret() async throws {
             let (phone, watch) = (Device(name: "Phone"), Device(name: "Watch"))
             let secret = PairingSecret()
@@ -97,7 +97,7 @@
             for link in links { await link.link.close() }
         }
 
-        @Test("A device whose good address comes after another one is dialed there")
+        @Test("A device is also dialed at its second address")
         func laterAddress() async throws {
             let network = InMemoryNetwork()
             let (phone, watch) = (Device(name: "Phone"), Device(name: "Watch"))
@@ -109,7 +109,7 @@
             let port = try #require(waiting.port)
             let announcement = PeerAdvertisement.announcement(
                 of: watch.identity.peerID, label: "watch", startID: .max, port: port, isPairing: true)
-            func tell(of addresses: [IPAddress]) {
+            func announce(of addresses: [IPAddress]) {
                 network.spoof(
                     FoundService(
                         instance: "watch", port: port,
@@ -117,12 +117,12 @@
                         attributes: announcement.attributes))
             }
             // A public Internet address.
-            tell(of: [.v4(0x0808_0808)])
+            announce(of: [.v4(0x0808_0808)])
             let asking = phone.pairing(.secret(secret), on: network)
             async let there = asking.run()
             try await eventually("a port") { asking.port != nil }
             try await Task.sleep(for: .milliseconds(200))
-            tell(of: [.v4(0x7F00_0001)])
+            announce(of: [.v4(0x7F00_0001)])
             _ = try await (there, back)
             #expect(phone.trusts(watch))
         }
@@ -132,7 +132,7 @@
             let network = InMemoryNetwork()
             let (phone, watch) = (Device(name: "Phone"), Device(name: "Watch"))
             let secret = PairingSecret()
-            func tell(of port: UInt16) {
+            func announce(of port: UInt16) {
                 let announcement = PeerAdvertisement.announcement(
                     of: watch.identity.peerID, label: "watch", startID: .max, port: port, isPairing: true)
                 network.spoof(
@@ -142,7 +142,7 @@
                         attributes: announcement.attributes))
             }
             // A port without a listener.
-            tell(of: 9)
+            announce(of: 9)
             let asking = phone.pairing(.secret(secret), on: network)
             async let there = asking.run()
             try await eventually("a port") { asking.port != nil }
@@ -150,7 +150,7 @@
             let waiting = watch.pairing(.secret(secret))
             async let back = waiting.run()
             try await eventually("a port") { waiting.port != nil }
-            tell(of: try #require(waiting.port))
+            announce(of: try #require(waiting.port))
             _ = try await (there, back)
             #expect(watch.trusts(phone))
         }
@@ -184,7 +184,7 @@
 
         // MARK: - Attacks
 
-        @Test("A second try against a pairing code finds the window closed")
+        @Test("After a failed pairing code, the window is closed")
         func secondTry() async throws {
             let watch = Device(name: "Watch")
             let (wrong, right) = (PairingSecret(), PairingSecret())
@@ -205,7 +205,7 @@
             #expect(!attacker.trusts(watch))
         }
 
-        @Test("Pairing messages that are thrown back are refused", arguments: [PairingExchange.Method.digits, nil])
+        @Test("Reflected pairing messages are rejected", arguments: [PairingExchange.Method.digits, nil])
         func reflected(method: PairingExchange.Method?) async throws {
             let method = method ?? .secret(PairingSecret())
             let watch = Device(name: "Watch")
@@ -229,7 +229,7 @@
             attacker.close()
         }
 
-        @Test("A link takes no pairing, and a pairing window no session")
+        @Test("A link rejects pairing, and a pairing window rejects sessions")
         func apart() async throws {
             let network = InMemoryNetwork()
             let watch = Device(name: "Watch")

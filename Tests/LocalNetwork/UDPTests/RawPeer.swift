@@ -153,13 +153,13 @@
             let bytes = Array(sent.withLock { $0 }.suffix(100))
             try await phone.send(bytes)
             try await watch.send(bytes)
-            try await eventually("what passes over the good connection") {
+            try await eventually("messages over the good connection") {
                 phone.recorder.bytes(on: .stream).count == count && watch.recorder.bytes(on: .stream).count == count
             }
         }
 
         /// True if the good connection is the original one, and has lost nothing.
-        func isUnharmed() async throws -> Bool {
+        func isUnaffected() async throws -> Bool {
             try await exchange()
             let expected = sent.withLock { $0 }
             return phone.recorder.connectionCount == 1 && watch.recorder.connectionCount == 1

@@ -106,7 +106,7 @@
             await watch.link.close()
         }
 
-        @Test("A datagram that was held back redirects nothing, wherever it is sent on from")
+        @Test("A delayed datagram redirects nothing, whatever its source address")
         func heldBack() async throws {
             let watch = try TestPeer(change: {
                 $0.times.heartbeat = .seconds(1)
@@ -160,7 +160,7 @@
             await watch.link.close()
         }
 
-        @Test("Datagrams take the stream until the peer hears them, and again when it does no more")
+        @Test("Datagrams use the stream until the peer receives them, and again when it no longer does")
         func fallback() async throws {
             let watch = try TestPeer(change: { $0.times.heartbeat = .seconds(1) }).open()
             let phone = try await DatagramPeer(watch, PeerIdentity())

@@ -74,7 +74,7 @@
             let refused = try await peer.connect(resuming: true)
             #expect(!refused.hasPrefix("greeted"), "\(refused)")
             try await victim.refused(.unknownPeer)
-            #expect(try await victim.isUnharmed())
+            #expect(try await victim.isUnaffected())
             await victim.close()
         }
     }

@@ -10,7 +10,7 @@
     @testable import MeshUDPTransport
 
     @Suite struct UDPLinkTests {
-        @Test("Two peers that trust each other find each other, and each knows whose key the other has")
+        @Test("Two peers that trust each other connect, and each knows the other's peer ID")
         func meeting() async throws {
             let network = InMemoryNetwork()
             let (phone, watch) = try trustingPair(TestPeer(on: network), TestPeer(on: network))
@@ -45,7 +45,7 @@
             await watch.link.close()
         }
 
-        @Test("Five peers that trust each other meet, each with each, once")
+        @Test("Five peers that trust each other connect once per pair")
         func crowd() async throws {
             let network = InMemoryNetwork()
             let peers = (0..<5).map { _ in TestPeer(on: network) }
@@ -59,7 +59,7 @@
             for peer in peers { await peer.link.close() }
         }
 
-        @Test("Datagrams take the sealed socket once the peer hears them")
+        @Test("Datagrams use the sealed socket once the peer receives them")
         func datagrams() async throws {
             let network = InMemoryNetwork()
             let (phone, watch) = try trustingPair(TestPeer(on: network), TestPeer(on: network))
@@ -76,7 +76,7 @@
             await watch.link.close()
         }
 
-        @Test("A port that is taken is a clear error, and the link can be opened when it is free")
+        @Test("A port in use is a clear error, and the link can be opened once it is free")
         func portTaken() async throws {
             let first = try TestPeer().open()
             let port = try #require(first.link.port)
@@ -101,7 +101,7 @@
             #expect(interface?.code == .noSuchInterface)
         }
 
-        @Test("A place in words is read as host and port")
+        @Test("A textual address is read as host and port")
         func places() {
             #expect(UDPManualPeer("host:7000") == UDPManualPeer(host: "host", port: 7000))
             #expect(UDPManualPeer("[::1]:7000") == UDPManualPeer(host: "::1", port: 7000))

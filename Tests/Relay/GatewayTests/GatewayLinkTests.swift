@@ -76,7 +76,7 @@
             for link in links { await link.close() }
         }
 
-        @Test func `A guest is let in live and has no kept lanes`() async throws {
+        @Test func `A guest is admitted on live lanes and has no kept lanes`() async throws {
             let gateway = try await LabGateway.start()
             let identities = [PeerIdentity(), PeerIdentity()]
             let links = try identities.map { identity in
@@ -99,7 +99,7 @@
             for link in links { await link.close() }
         }
 
-        @Test func `A gateway that dies and comes back is found again, and what was queued meanwhile arrives`()
+        @Test func `A gateway that restarts is found again, and messages queued meanwhile arrive`()
             async throws
         {
             let store = MemoryMailboxStore()
@@ -131,7 +131,7 @@
             }
         }
 
-        @Test func `A token that is refused is told, and the link goes on trying`() async throws {
+        @Test func `A rejected token is reported, and the link keeps trying`() async throws {
             let gateway = try await LabGateway.start()
             let diagnostics = Topic<SessionDiagnosticEvent>(bufferLimit: 16)
             let events = diagnostics.subscribe()

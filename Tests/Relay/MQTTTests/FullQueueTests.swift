@@ -19,7 +19,7 @@
     @Suite(.serialized, .enabled(if: MosquittoBroker.isInstalled, "needs mosquitto")) struct FullQueueTests {
         private let settings = ["max_queued_messages 5", "sys_interval 1"]
 
-        @Test func `A link's queue ends where the broker's does, and what comes after it is lost in silence`()
+        @Test func `A link's queue is as long as the broker's, and later messages are lost silently`()
             async throws
         {
             let party = try await BrokerParty(settings)

@@ -12,9 +12,9 @@
 
     /// Behavior of brokers and unknown clients, with a real Mosquitto.
     @Suite(.serialized, .enabled(if: MosquittoBroker.isInstalled, "needs mosquitto")) struct MQTTBrokerTests {
-        private let words = (1...10).map { Array("word \($0) that nobody else may read".utf8) }
+        private let words = (1...10).map { Array("secret message \($0)".utf8) }
 
-        @Test func `A broker that restarts and keeps its sessions delivers what was queued before`() async throws {
+        @Test func `A broker that restarts with its sessions delivers messages queued before`() async throws {
             let party = try await BrokerParty(["persistence true"])
             try party.open(0)
             try await eventually("the other to be found") { party.ears[0].heard.isFound }
@@ -27,7 +27,7 @@
             await party.close()
         }
 
-        @Test func `A broker that restarts and has forgotten everything is found again, and the peers at it`()
+        @Test func `A broker that restarts without its sessions is found again, and so are the peers`()
             async throws
         {
             let party = try await BrokerParty(["persistence false"])
@@ -43,7 +43,7 @@
             await party.close()
         }
 
-        @Test func `A peer whose client id is taken over comes back and misses nothing that is sent then`()
+        @Test func `A peer whose client ID was taken over reconnects and gets later messages`()
             async throws
         {
             let party = try await BrokerParty()
@@ -88,7 +88,7 @@
             let party = try await BrokerParty([setting], isKnown: false)
             let (events, reader) = refusals(of: party)
             try party.open(0)
-            try await eventually("word of the limit") {
+            try await eventually("a report of the limit") {
                 events.withLock { $0.contains { $0.contains(expected) } }
             }
             party.links[0].drop()
@@ -102,20 +102,21 @@
             ("allow_anonymous false", "Not authorized"), ("retain_available false", "doesn't keep retained messages"),
             ("max_qos 0", "QoS 0 only"),
         ])
-        func `A broker's refusal is reported in its own words, and in no others`(
+        func `A broker's refusal is reported with its own reason only`(
             setting: String, expected: String
         ) async throws {
             let party = try await BrokerParty([setting], isKnown: false)
             let (events, reader) = refusals(of: party)
             try party.open(0)
             try await eventually("three refusals") { events.withLock { $0.count >= 3 } }
-            let told = events.withLock { $0 }
-            #expect(told.allSatisfy { $0.contains("refuses the connection: ") && $0.contains(expected) }, "\(told)")
+            let reported = events.withLock { $0 }
+            #expect(
+                reported.allSatisfy { $0.contains("refuses the connection: ") && $0.contains(expected) }, "\(reported)")
             await party.close()
             reader.cancel()
         }
 
-        @Test func `A topic that the broker forbids is reported, and the link goes on`() async throws {
+        @Test func `A forbidden topic is reported, and the link continues`() async throws {
             let rules = FileManager.default.temporaryDirectory.appending(path: "mesh-acl-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: rules) }
             try Data("topic readwrite #\ntopic deny sessionmesh/1/+/from/+/queue\n".utf8).write(to: rules)
@@ -123,7 +124,7 @@
             let (events, reader) = refusals(of: party)
             try await party.meet()
             try await party.send(words[0], on: .queue)
-            try await eventually("word of the refusal") {
+            try await eventually("a report of the refusal") {
                 events.withLock { $0.contains { $0.contains("refuses a message") } }
             }
             try await party.send(words[1], on: .latest)
@@ -149,7 +150,7 @@
             }
             try await party.meet()
             try await party.send(words[0], on: .queue)
-            try await eventually("the first true word") { party.ears[1].packets(on: .queue).count >= 1 }
+            try await eventually("the first genuine message") { party.ears[1].packets(on: .queue).count >= 1 }
             #expect(party.ears[1].heard.packets == [.queue: [words[0]]])
             #expect(party.links[1].statistics.forged > 0)
             await party.close()
@@ -185,7 +186,7 @@
                 }
             }
             try await party.send(words[1], on: .queue)
-            try await eventually("the next true word") { party.ears[1].packets(on: .queue).last == words[1] }
+            try await eventually("the next genuine message") { party.ears[1].packets(on: .queue).last == words[1] }
             var expected = before[1]
             expected[.queue]?.append(words[1])
             #expect(party.ears[1].heard.packets == expected)
@@ -195,7 +196,7 @@
             await stranger.close()
         }
 
-        @Test func `A peer that a will calls gone while it lives says that it is there, and stays connected`()
+        @Test func `A live peer that a will reports as gone announces itself and stays connected`()
             async throws
         {
             let party = try await BrokerParty()
@@ -209,7 +210,7 @@
             var gone = here
             gone[0] = 0
             try await stranger.publish(RelayMessage(topic: topic, bytes: gone, isRetained: true))
-            try await eventually("it to say that it is there") {
+            try await eventually("its presence") {
                 stranger.seen.count { $0.topic == topic } >= count + 2 && last() == here
             }
             try await party.send(words[0], on: .datagram)

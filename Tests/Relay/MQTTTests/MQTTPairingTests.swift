@@ -58,7 +58,7 @@
             #expect(meeting.paired[1] == [TrustedPeer(id: ids[0], name: "device 0")])
         }
 
-        @Test func `A device with another secret receives nothing, and can't open messages that it is shown`() throws {
+        @Test func `A device with another secret receives nothing and can't open copied messages`() throws {
             var meeting = Meeting([secret, PairingSecret()], ids: ids)
             meeting.present = [0, 1]
             try meeting.come(0)
@@ -97,7 +97,7 @@
             #expect(meeting.paired.map(\.count) == [1, 1])
         }
 
-        @Test func `A third that knows the secret comes too late`() throws {
+        @Test func `A third device with the secret is too late`() throws {
             var meeting = Meeting([secret, secret, secret], ids: ids)
             meeting.present = [0, 1]
             try meeting.come(0)
@@ -120,7 +120,7 @@
         }
 
         @Test(.enabled(if: MosquittoBroker.isInstalled, "needs mosquitto"))
-        func `Two pair at a real Mosquitto, and each keeps the other`() async throws {
+        func `Two devices pair at a real Mosquitto and trust each other`() async throws {
             let broker = try MosquittoBroker()
             let identities = [PeerIdentity(), PeerIdentity()]
             let trusted = [TrustedPeers(), TrustedPeers()]
@@ -134,7 +134,7 @@
             let peers = try await [first, second]
             #expect(peers.map(\.name) == ["device 1", "device 0"])
             #expect(trusted.map { $0.peers.map(\.id) } == [[identities[1].peerID], [identities[0].peerID]])
-            #expect(trusted.map { $0.peers.map(\.isOwn) } == [[true], [false]], "as the user of each has said")
+            #expect(trusted.map { $0.peers.map(\.isOwn) } == [[true], [false]], "as each device's user has set")
             await #expect(throws: MQTTError.self) { try await pairings[0].run() }
         }
 

@@ -64,7 +64,7 @@ struct MailboxClientCoreTests {
         var heartbeats: Int { said.count { $0 == .heartbeat } }
     }
 
-    @Test func `Without other words a heartbeat leaves every 30 seconds, and nothing is done in between`() throws {
+    @Test func `Without other messages a heartbeat is sent every 30 seconds, and nothing in between`() throws {
         var device = try Device()
         try device.wait(600)
         #expect(device.heartbeats == 20)
@@ -72,7 +72,7 @@ struct MailboxClientCoreTests {
         #expect(device.dropped == 0)
     }
 
-    @Test func `No heartbeat leaves while posts and packets pass`() throws {
+    @Test func `No heartbeat is sent while posts and packets pass`() throws {
         var device = try Device()
         try device.wait(600) { device, moment in
             guard moment % 20 == 0 else { return }
@@ -83,7 +83,7 @@ struct MailboxClientCoreTests {
         #expect(device.dropped == 0)
     }
 
-    @Test func `A device that only sends asks after the gateway, and one that only receives shows that it is there`()
+    @Test func `A device that only sends probes the gateway, and one that only receives sends heartbeats`()
         throws
     {
         for sends in [true, false] {
@@ -101,8 +101,7 @@ struct MailboxClientCoreTests {
         }
     }
 
-    @Test func `The taken position is reported again on a new connection, because the last report may be lost`() throws
-    {
+    @Test func `The read position is reported again on a new connection, because the last report may be lost`() throws {
         var device = try Device()
         let position = MailboxPosition(epoch: 1, sequence: 7)
         try device.hear(.packet(MailboxPacket(from: device.watch, lane: .queue, position: position, bytes: [1])))
@@ -114,7 +113,7 @@ struct MailboxClientCoreTests {
         #expect(device.said == [.taken(position)])
     }
 
-    @Test func `A gateway that answers nothing is left after 60 seconds, whatever is sent to it`() throws {
+    @Test func `A silent gateway is disconnected after 60 seconds, whatever is sent to it`() throws {
         var device = try Device()
         device.isAnswered = false
         try device.wait(59) { device, _ in

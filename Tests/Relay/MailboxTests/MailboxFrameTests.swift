@@ -29,7 +29,7 @@ struct MailboxFrameTests {
         .packet(MailboxPacket(from: id(5), lane: .latest, key: "k", bytes: [])),
     ]
 
-    @Test(arguments: requests) func `A request is read as it was written, and cut short or followed by more it is none`(
+    @Test(arguments: requests) func `A request is read as written; a truncated or extended one is invalid`(
         _ request: MailboxRequest
     ) throws {
         let bytes = request.bytes
@@ -42,7 +42,7 @@ struct MailboxFrameTests {
         }
     }
 
-    @Test(arguments: news) func `News are read as they were written, and cut short they are none or others`(
+    @Test(arguments: news) func `News are read as written; truncated ones are invalid or differ`(
         _ news: MailboxServerFrame
     ) throws {
         let bytes = news.bytes
@@ -52,7 +52,7 @@ struct MailboxFrameTests {
         }
     }
 
-    @Test func `Bytes of every kind are read or refused`() {
+    @Test func `Any bytes are read or rejected`() {
         var random = SplitMix64(seed: 24)
         for frame in Self.requests.map(\.bytes) + Self.news.map(\.bytes) {
             for index in frame.indices {

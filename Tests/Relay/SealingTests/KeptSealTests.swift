@@ -31,7 +31,7 @@
             #expect(KeptSeal.overhead == 91)
         }
 
-        @Test func `A message that has waited is opened by a receiver that was just launched`() throws {
+        @Test func `A waiting message is opened by a newly launched receiver`() throws {
             var sealer = try KeptSealer(from: sender, to: receiverKey)
             _ = try sealer.seal([1], for: "t")
             let waiting = try sealer.seal([2], for: "t")
@@ -39,7 +39,7 @@
             #expect(try open(waiting, &opener) == [2])
         }
 
-        @Test func `A replay and a message that was overtaken are refused`() throws {
+        @Test func `Replayed and overtaken messages are rejected`() throws {
             var sealer = try KeptSealer(from: sender, to: receiverKey)
             var opener = KeptOpener(from: sender.id, to: receiver)
             let first = try sealer.seal([1], for: "t")
@@ -56,7 +56,7 @@
         }
 
         @Test
-        func `A dropped message doesn't keep later ones from being opened, and is refused when it arrives after them`()
+        func `A dropped message doesn't block later ones, and is rejected if it arrives after them`()
             throws
         {
             var sealer = try KeptSealer(from: sender, to: receiverKey)
@@ -69,7 +69,7 @@
             #expect(try open(next, &opener) == [5])
         }
 
-        @Test func `A sender that has begun anew is opened beside what it sealed before`() throws {
+        @Test func `A restarted sender's messages are opened in addition to its earlier ones`() throws {
             var sealers = try (0..<2).map { _ in try KeptSealer(from: sender, to: receiverKey) }
             var opener = KeptOpener(from: sender.id, to: receiver)
             let earlier = try sealers[0].seal([1], for: "t")
@@ -79,7 +79,7 @@
             #expect(throws: SealError.replayed) { try open(earlier, &opener) }
         }
 
-        @Test func `A sender that is trusted and lies cannot make a receiver hold more than its bounds`() throws {
+        @Test func `A lying trusted sender can't make a receiver hold more than its bounds`() throws {
             var sealer = try KeptSealer(from: sender, to: receiverKey)
             var opener = KeptOpener(from: sender.id, to: receiver)
             for index in 0..<KeptOpener.topicsMax {
@@ -103,7 +103,7 @@
             for message in messages { #expect(throws: SealError.replayed) { try open(message, &opener) } }
         }
 
-        @Test func `A message opens under no other topic, from no other sender and for no other receiver`() throws {
+        @Test func `A message opens only under its topic, sender and receiver`() throws {
             var sealer = try KeptSealer(from: sender, to: receiverKey)
             let sealed = try sealer.seal([1, 2, 3], for: "t")
             var opener = KeptOpener(from: sender.id, to: receiver)
@@ -115,7 +115,7 @@
             #expect(try open(sealed, &opener) == [1, 2, 3])
         }
 
-        @Test func `Every changed byte and every cut is noticed, and nothing of it is remembered`() throws {
+        @Test func `Every changed byte and every cut is detected, without any effect`() throws {
             var sealer = try KeptSealer(from: sender, to: receiverKey)
             let sealed = try sealer.seal([7, 8, 9], for: "t")
             var opener = KeptOpener(from: sender.id, to: receiver)

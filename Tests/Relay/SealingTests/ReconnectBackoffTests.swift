@@ -30,7 +30,7 @@
         }
 
         @Test(arguments: 0..<200 as Range<UInt64>, [ReconnectBackoff.End.replaced, .closed])
-        func `Two devices with one identity take the place from each other less and less often`(
+        func `Two devices with one identity displace each other less and less often`(
             seed: UInt64, end: ReconnectBackoff.End
         ) {
             var clones = [
@@ -43,7 +43,7 @@
             #expect(reportedAfter ?? .max <= 6)
         }
 
-        @Test func `A connection that lasted longer than any pause begins the backoff anew`() {
+        @Test func `A connection that lasted longer than any pause resets the backoff`() {
             var random = SplitMix64(seed: 1)
             var backoff = ReconnectBackoff(from: .milliseconds(50), to: .seconds(5))
             for _ in 0..<5 { _ = backoff.next(after: .seconds(300), .replaced, &random) }
@@ -52,7 +52,7 @@
             #expect(backoff.problem == nil && pause <= .seconds(2))
         }
 
-        @Test func `Failures double up to the longest pause, and a steady connection ends their series`() {
+        @Test func `Failures double the pause up to the longest, and a steady connection resets it`() {
             var random = SplitMix64(seed: 1)
             var backoff = ReconnectBackoff(from: .milliseconds(50), to: .seconds(5))
             let waits = (0..<10).map { _ in backoff.next(after: nil, .failed, &random) }
@@ -64,7 +64,7 @@
         }
 
         /// A broker that shuts down closes without a reason.
-        @Test func `One close without a reason costs no more than a failure`() {
+        @Test func `A close without a reason costs no more than a failure`() {
             var random = SplitMix64(seed: 1)
             var backoff = ReconnectBackoff(from: .milliseconds(50), to: .seconds(5))
             #expect(backoff.next(after: .seconds(30), .closed, &random) <= .milliseconds(50))

@@ -10,7 +10,7 @@
         private struct Network {
             var cores: [RelayLinkCore]
             var retained: [String: [UInt8]] = [:]
-            var told: [[RelayLinkCore.Directive]]
+            var handled: [[RelayLinkCore.Directive]]
             var published: [RelayMessage] = []
             var now = Duration.seconds(1)
             var ticksWhenDue = false
@@ -24,7 +24,7 @@
                         own: OwnKey(PeerIdentity()), limits: [.datagram: 60_000, .queue: 130_000, .latest: 130_000],
                         answerTime: .seconds(4))
                 }
-                told = [[], []]
+                handled = [[], []]
                 let ids = cores.map(\.own.id)
                 for index in 0..<2 { cores[index].trust([ids[1 - index]]) }
             }
@@ -55,7 +55,7 @@
                 case .publish(let message): publish(message)
                 case .subscribe(let filters):
                     for filter in filters { if let bytes = retained[filter] { deliver(bytes, filter, to: index) } }
-                default: told[index].append(directive)
+                default: handled[index].append(directive)
                 }
             }
 
@@ -84,22 +84,22 @@
             }
 
             func id(_ index: Int) -> PeerID { cores[index].own.id }
-            func connections(_ index: Int) -> Int { told[index].count { $0 == .connected(id(1 - index)) } }
+            func connections(_ index: Int) -> Int { handled[index].count { $0 == .connected(id(1 - index)) } }
             func partings(_ index: Int) -> Int {
-                told[index].count { if case .disconnected = $0 { true } else { false } }
+                handled[index].count { if case .disconnected = $0 { true } else { false } }
             }
         }
 
-        @Test func `Two that are present connect once and exchange packets on every lane`() throws {
+        @Test func `Two present peers connect once and exchange packets on every lane`() throws {
             var network = try Network()
             network.meet()
             #expect(network.connections(0) == 1 && network.connections(1) == 1)
-            #expect(network.told[0].first == .found(network.id(1)))
+            #expect(network.handled[0].first == .found(network.id(1)))
             for lane in [LinkLane.datagram, .queue, .latest] {
                 let packet = LinkPacket(lane: lane, bytes: Array("plain text".utf8), key: "feature")
                 network.publish(try network.cores[0].seal(packet, to: network.id(1)))
                 network.run()
-                #expect(network.told[1].last == .received(packet.bytes, lane, network.id(0)))
+                #expect(network.handled[1].last == .received(packet.bytes, lane, network.id(0)))
             }
             network.wait(.seconds(60))
             #expect(network.partings(0) == 0 && network.partings(1) == 0)
@@ -115,7 +115,7 @@
             #expect(network.cores[0].statistics.packetsSent == 1)
         }
 
-        @Test func `A peer that is back is greeted again soon, however long it was silent before`() throws {
+        @Test func `A returning peer is greeted soon, however long it was silent`() throws {
             var network = try Network()
             let ids = (0..<2).map(network.id)
             let greetings = [RelayTopic.hello(to: ids[0], from: ids[1]), .hello(to: ids[1], from: ids[0])].map(\.name)
@@ -149,12 +149,12 @@
             forged.bytes[forged.bytes.count - 1] ^= 1
             network.publish(forged)
             network.run()
-            #expect(!network.told[1].contains(.found(network.id(0))))
+            #expect(!network.handled[1].contains(.found(network.id(0))))
             network.publish(message)
             network.run()
-            #expect(network.told[1].suffix(2) == [.found(network.id(0)), .received([1], lane, network.id(0))])
+            #expect(network.handled[1].suffix(2) == [.found(network.id(0)), .received([1], lane, network.id(0))])
             network.meet()
-            #expect(network.told[1].count { $0 == .found(network.id(0)) } == 1)
+            #expect(network.handled[1].count { $0 == .found(network.id(0)) } == 1)
         }
 
         @Test
@@ -174,7 +174,7 @@
             #expect(network.retained[topic] == here)
         }
 
-        @Test func `A peer that has gone without a word is believed gone once it does not answer`() throws {
+        @Test func `A peer that vanishes silently is considered gone once it doesn't answer`() throws {
             var network = try Network()
             network.meet()
             network.cores[1].relayDisconnected()
@@ -204,7 +204,7 @@
             return network.published.count - count
         }
 
-        @Test func `Two that hear each other's delivery every 20 seconds publish nothing else`() throws {
+        @Test func `Two peers that receive each other's deliveries every 20 seconds publish nothing else`() throws {
             var network = try Network()
             network.meet()
             let count = try idle(&network)
@@ -228,7 +228,7 @@
             #expect(network.partings(0) == 0 && network.partings(1) == 0)
         }
 
-        @Test func `A core that is ticked only when it says so does the same as one that is ticked all the time`()
+        @Test func `A core ticked only at its deadlines behaves like one ticked all the time`()
             throws
         {
             for isLossy in [false, true] {
@@ -245,7 +245,7 @@
             }
         }
 
-        @Test func `Two that have not heard each other for a while, though both are there, meet again`() throws {
+        @Test func `Two present peers that didn't receive each other for a while reconnect`() throws {
             var network = try Network()
             network.meet()
             network.loses = { !$0.isAcknowledged }
@@ -258,11 +258,11 @@
                 let packet = LinkPacket(lane: .datagram, bytes: [UInt8(index)])
                 network.publish(try network.cores[index].seal(packet, to: network.id(1 - index)))
                 network.run()
-                #expect(network.told[1 - index].last == .received(packet.bytes, .datagram, network.id(index)))
+                #expect(network.handled[1 - index].last == .received(packet.bytes, .datagram, network.id(index)))
             }
         }
 
-        @Test func `A presence that the broker was not given is said again, and one that it shows is not`() throws {
+        @Test func `A presence that the broker lacks is published again, and one that it has isn't`() throws {
             var network = try Network()
             network.loses = { RelayTopic($0.topic).map { if case .presence = $0 { true } else { false } } ?? false }
             network.meet()
@@ -277,7 +277,7 @@
         }
 
         @Test(arguments: 0..<30 as Range<UInt64>)
-        func `Whatever a broker and a busy machine did before, two that are there meet`(seed: UInt64) throws {
+        func `Whatever a broker and a busy machine did before, two present peers connect`(seed: UInt64) throws {
             var network = try FaultyNetwork(seed: seed)
             network.wait(.seconds(120))
             network.recover()
@@ -288,10 +288,10 @@
             #expect(network.received == [[[1]], [[0]]], "seed \(seed)")
         }
 
-        @Test func `A stranger who reads and writes every topic sees no plaintext and changes nothing`() throws {
+        @Test func `A stranger with access to every topic reads no plaintext and changes nothing`() throws {
             var network = try Network()
             network.meet()
-            let secret = Array("what nobody else may read".utf8)
+            let secret = Array("a hidden plaintext".utf8)
             for lane in [LinkLane.datagram, .queue, .latest] {
                 network.publish(
                     try network.cores[0].seal(LinkPacket(lane: lane, bytes: secret, key: "feature"), to: network.id(1)))
@@ -302,7 +302,7 @@
                 #expect(!String(decoding: message.bytes, as: UTF8.self).contains("nobody else"))
                 #expect(!message.topic.contains("feature"))
             }
-            let before = network.told
+            let before = network.handled
             // Repeats everything, alters each message in one place, and adds forged messages under the peers' names.
             for message in seen where RelayTopic(message.topic) != .presence(network.id(0)) {
                 network.publish(message)
@@ -315,17 +315,17 @@
                 network.run()
             }
             for index in 0..<2 {
-                let news = network.told[index].dropFirst(before[index].count)
+                let news = network.handled[index].dropFirst(before[index].count)
                 let isQuiet = news.allSatisfy { if case .report = $0 { true } else { false } }
                 #expect(isQuiet, "peer \(index) was told \(news)")
             }
             let packet = LinkPacket(lane: .queue, bytes: [1], key: "")
             network.publish(try network.cores[0].seal(packet, to: network.id(1)))
             network.run()
-            #expect(network.told[1].last == .received([1], .queue, network.id(0)))
+            #expect(network.handled[1].last == .received([1], .queue, network.id(0)))
         }
 
-        @Test func `A trusted peer's message that exceeds the lane's limit is refused, and one that reaches it is not`()
+        @Test func `A trusted peer's message beyond the lane's limit is rejected, and one at the limit isn't`()
             throws
         {
             var network = try Network()
@@ -337,15 +337,15 @@
             let most = [UInt8](repeating: 1, count: 130_000)
             network.publish(RelayMessage(topic: topic, bytes: try sealer.seal(most + [1], for: topic)))
             network.run()
-            let hasHeard = network.told[1].contains { if case .received = $0 { true } else { false } }
+            let hasHeard = network.handled[1].contains { if case .received = $0 { true } else { false } }
             #expect(!hasHeard)
             #expect(network.cores[1].statistics.forged == 1)
             network.publish(RelayMessage(topic: topic, bytes: try sealer.seal(most, for: topic)))
             network.run()
-            #expect(network.told[1].last == .received(most, .queue, network.id(0)))
+            #expect(network.handled[1].last == .received(most, .queue, network.id(0)))
         }
 
-        @Test func `A message opens at no other topic of the same two`() throws {
+        @Test func `A message opens at no other topic of the same two peers`() throws {
             var network = try Network()
             network.meet()
             let message = try network.cores[0].seal(LinkPacket(lane: .latest, bytes: [1], key: "k"), to: network.id(1))
@@ -356,29 +356,29 @@
             #expect(network.cores[1].statistics.forged == 2)
             network.publish(message)
             network.run()
-            #expect(network.told[1].last == .received([1], .latest, network.id(0)))
+            #expect(network.handled[1].last == .received([1], .latest, network.id(0)))
         }
 
-        @Test func `A peer that is trusted no longer is parted from and says nothing any more`() throws {
+        @Test func `A peer that is no longer trusted is disconnected and can't send`() throws {
             var network = try Network()
             network.meet()
             network.cores[1].trust([])
             network.run()
             #expect(network.partings(1) == 1)
-            let count = network.told[1].count
+            let count = network.handled[1].count
             network.publish(try network.cores[0].seal(LinkPacket(lane: .queue, bytes: [1]), to: network.id(1)))
             network.run()
-            #expect(network.told[1].count == count)
+            #expect(network.handled[1].count == count)
         }
 
-        @Test func `A guest that the user has revoked is parted from`() throws {
+        @Test func `A revoked guest is disconnected`() throws {
             var network = try Network()
             for (index, other) in [(0, 1), (1, 0)] {
                 network.cores[index].trust([])
                 network.cores[index].admit(guests: [network.id(other)])
             }
             network.meet()
-            #expect(network.told[1].contains(.connectedAsGuest(network.id(0))))
+            #expect(network.handled[1].contains(.connectedAsGuest(network.id(0))))
             let id = network.id(0)
             network.cores[1].refuseGuests { $0 != id }
             network.run()

@@ -20,8 +20,8 @@
                     identity: identities[index], trustedPeers: trusted, lanes: [.datagram: .test],
                     client: MemoryRelayClient(relay), answerTime: .seconds(600))
             }
-            let ears = [Ear(), Ear()]
-            ears[0].whileConnecting.withLock { whileConnecting in
+            let recorders = [CallRecorder(), CallRecorder()]
+            recorders[0].whileConnecting.withLock { whileConnecting in
                 whileConnecting = { address in
                     let isDone = DispatchSemaphore(value: 0)
                     Thread.detachNewThread {
@@ -31,9 +31,9 @@
                     isDone.wait()
                 }
             }
-            for (link, ear) in zip(links, ears) { try link.open(ear) }
+            for (link, ear) in zip(links, recorders) { try link.open(ear) }
             relay.deliver()
-            #expect(ears[0].told.withLock { $0 } == ["found", "connected", "disconnected"])
+            #expect(recorders[0].calls.withLock { $0 } == ["found", "connected", "disconnected"])
             for link in links { await link.close() }
         }
     }
@@ -42,18 +42,18 @@
         fileprivate static let test = PayloadLimit(id: "test", bytes: 1000, summary: "A message", source: "chosen")
     }
 
-    private final class Ear: LinkObserver {
-        let told = Locked<[String]>([])
+    private final class CallRecorder: LinkObserver {
+        let calls = Locked<[String]>([])
         let whileConnecting = Locked<(@Sendable (LinkAddress) -> Void)?>(nil)
 
-        func found(_ address: LinkAddress, as peerID: String?) { told.withLock { $0.append("found") } }
+        func found(_ address: LinkAddress, as peerID: String?) { calls.withLock { $0.append("found") } }
         func connected(_ address: LinkAddress, as peerID: String?) {
             whileConnecting.withLock { $0 }?(address)
-            told.withLock { $0.append("connected") }
+            calls.withLock { $0.append("connected") }
         }
         func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {}
         func writable(_ address: LinkAddress) {}
-        func disconnected(_ address: LinkAddress, reason: String?) { told.withLock { $0.append("disconnected") } }
+        func disconnected(_ address: LinkAddress, reason: String?) { calls.withLock { $0.append("disconnected") } }
         func failed(_ reason: String) {}
     }
 

@@ -10,11 +10,11 @@ import Testing
         prove(.ignoresResumable) { world in
             world.begin(at: 5)
             world.receive(.invalidSession(reason: "moved", resumable: true))
-            let told = world.told
+            let reported = world.reported
             world.relaunch()
             world.open()
             return differs(
-                told, [.stateChanged(.disconnected), .sessionInvalidated(reason: "moved", resumable: true)], "told")
+                reported, [.stateChanged(.disconnected), .sessionInvalidated(reason: "moved", resumable: true)], "told")
                 ?? differs(world.handshakes.last, .resume(sessionId: "s", lastSeq: 5), "asked")
         }
     }
@@ -31,7 +31,7 @@ import Testing
         #expect(world.stored == nil)
     }
 
-    @Test func `K9 a READY after the logout saves no session`() {
+    @Test func `K9 a Ready after a logout saves no session`() {
         prove(.trustsLateFrames) { world in
             world.open()
             world.clear()
@@ -42,16 +42,16 @@ import Testing
         }
     }
 
-    @Test func `K10 a logout is a change of state, and told`() {
+    @Test func `K10 a logout is a reported change of state`() {
         prove(.leavesStateAtLogout) { world in
             world.begin(at: 5)
             world.clear()
-            return differs(world.told, [.stateChanged(.disconnected), .sessionCleared], "told")
+            return differs(world.reported, [.stateChanged(.disconnected), .sessionCleared], "told")
                 ?? differs(world.push(6), [.stale], "received")
         }
     }
 
-    @Test func `K11 of two opens that wait for their tokens one sends a handshake`() {
+    @Test func `K11 only one of two opens that wait for tokens sends a handshake`() {
         prove(.trustsLateReturns) { world in
             world.tokensWait = true
             world.open()
@@ -69,10 +69,10 @@ import Testing
         world.close()
         world.returnToken("late")
         #expect(world.handshakes.isEmpty)
-        #expect(world.told.isEmpty)
+        #expect(world.reported.isEmpty)
     }
 
-    @Test func `K12 heartbeats go on while a slow replay comes in`() {
+    @Test func `K12 heartbeats continue during a slow replay`() {
         prove(.beatsOnlyWhenLive, configuration: .init(replayTimeout: 1000)) { world in
             world.begin(at: 5)
             world.close()
@@ -83,16 +83,16 @@ import Testing
         }
     }
 
-    @Test func `K13 a socket that answers no heartbeat is told dead`() {
+    @Test func `K13 a socket that answers no heartbeat is reported as dead`() {
         prove(.ignoresMissingAcks) { world in
             world.begin(at: 5)
             world.advance(by: .seconds(100))
             return differs(
-                world.told, [.stateChanged(.disconnected), .reconnectNeeded(.zombie(missedAcks: 2))], "told")
+                world.reported, [.stateChanged(.disconnected), .reconnectNeeded(.zombie(missedAcks: 2))], "told")
         }
     }
 
-    @Test func `K13 clients that connect together beat apart`() {
+    @Test func `K13 clients that connect together send heartbeats at different times`() {
         func firstBeats() -> Set<Duration> {
             Set(
                 (0..<20 as Range<UInt64>).map { seed in
@@ -106,7 +106,7 @@ import Testing
         if BrokenRules.areThere { breaking(ResumeMutation.beatsInStep) { #expect(firstBeats().count == 1) } }
     }
 
-    @Test func `K14 a hello that comes after Ready sets the pace`() {
+    @Test func `K14 a hello after Ready sets the heartbeat interval`() {
         prove(.ignoresLateHello) { world in
             world.begin(at: 5)
             world.receive(.hello(heartbeatInterval: 1))
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: [0, -1, .nan, .infinity, 1e-300, 1e300])
-    func `K14 no interval of a server's freezes or floods`(interval: Double) {
+    func `K14 no server's interval stops or floods heartbeats`(interval: Double) {
         var world = ResumeWorld()
         world.receive(.hello(heartbeatInterval: interval))
         world.begin(at: 5)
@@ -138,18 +138,18 @@ import Testing
         }
     }
 
-    @Test func `K17 a write that failed is told, and made again`() {
+    @Test func `K17 a failed write is reported and repeated`() {
         var world = ResumeWorld()
         world.begin(at: 5)
         world.storeFails = true
         world.push(6)
-        #expect(world.told == [.storageFailed("unavailable: no store")])
+        #expect(world.reported == [.storageFailed("unavailable: no store")])
         world.storeFails = false
         world.advance(by: .seconds(1), acknowledging: true)
         #expect(world.stored?.lastSeq == 6)
     }
 
-    @Test func `K17 a store that does not return is asked for no second write of the cursor`() {
+    @Test func `K17 a store that doesn't return gets no second write of the cursor`() {
         var core = ResumeCore(
             .init(configuration: .init(autoHeartbeat: false), properties: properties, writeDelay: .milliseconds(250)),
             seed: 1)
@@ -169,18 +169,18 @@ import Testing
         #expect(core.takeDirectives() == [.write(SessionSnapshot(sessionId: "s", lastSeq: 100))])
     }
 
-    @Test func `K18 no token, a handshake that fails and a fresh start are told`() {
+    @Test func `K18 a missing token, a failed handshake and a fresh start are reported`() {
         prove(.failsSilently) { world in
             world.token = nil
             world.open()
-            let first = world.told
-            world.forgetTold()
+            let first = world.reported
+            world.forgetReported()
             world.token = "token"
             world.handshakeFails = true
             world.open()
             return differs(first, [.tokenUnavailable], "told without a token")
                 ?? differs(
-                    world.told,
+                    world.reported,
                     [
                         .startedFresh(.noSession), .stateChanged(.handshaking), .stateChanged(.disconnected),
                         .reconnectNeeded(.handshakeFailed("no socket")),
@@ -188,22 +188,22 @@ import Testing
         }
     }
 
-    @Test func `K18 the hole that a refused cursor leaves is told`() {
+    @Test func `K18 the gap left by a refused cursor is reported`() {
         var world = ResumeWorld()
         world.begin(at: 5)
         world.receive(.invalidSession(reason: nil, resumable: false))
         world.open()
-        #expect(world.told.contains(.startedFresh(.rejected)))
+        #expect(world.reported.contains(.startedFresh(.rejected)))
     }
 
     @Test func `A handshake without an answer is reported`() {
         var world = ResumeWorld(.init(autoHeartbeat: false))
         world.open()
         world.advance(by: .seconds(31))
-        #expect(world.told.suffix(2) == [.stateChanged(.disconnected), .reconnectNeeded(.handshakeTimedOut)])
+        #expect(world.reported.suffix(2) == [.stateChanged(.disconnected), .reconnectNeeded(.handshakeTimedOut)])
     }
 
-    @Test func `Nothing that a server says in any order traps, and the cursor never goes back`() {
+    @Test func `No sequence of server messages traps or moves the cursor back`() {
         let extremes: [UInt64] = [0, 1, 2, .max - 1, .max]
         var events: [IncomingEvent] = [
             .hello(heartbeatInterval: 1), .heartbeatAck, .reconnect, .invalidSession(reason: nil, resumable: true),

@@ -38,7 +38,7 @@ private final class Socket: SessionTransport {
             time: clock.time, seed: 1)
     }
 
-    @Test func `K11 a close or a second open while the token is awaited leaves one handshake`() async {
+    @Test func `K11 a close or a second open during the token request leaves one handshake`() async {
         func handshakes() async -> Int {
             let (socket, gate) = (Socket(), Gate())
             let coordinator = coordinator(socket) {
@@ -58,7 +58,7 @@ private final class Socket: SessionTransport {
         }
     }
 
-    @Test func `K13 heartbeats that never return do not hide a dead socket`() async {
+    @Test func `K13 heartbeat sends that never return don't hide a dead socket`() async {
         let gate = Gate()
         let socket = Socket(gate: gate)
         let coordinator = coordinator(socket)
@@ -83,7 +83,7 @@ private final class Socket: SessionTransport {
         gate.open()
     }
 
-    @Test func `K16 a late subscriber begins with the current state`() async {
+    @Test func `K16 a late subscriber starts with the current state`() async {
         func first() async -> SessionEvent? {
             let coordinator = coordinator(Socket())
             await coordinator.connectionDidOpen()
@@ -108,20 +108,20 @@ private final class Socket: SessionTransport {
         await coordinator.didReceive(.ready(sessionId: "s", initialSeq: 0))
         await coordinator.clearSession()
         for stream in streams {
-            var told: [SessionEvent] = []
+            var reported: [SessionEvent] = []
             for await event in stream {
-                told.append(event)
+                reported.append(event)
                 if event == .sessionCleared { break }
             }
             #expect(
-                told == [
+                reported == [
                     .stateChanged(.disconnected), .startedFresh(.noSession), .stateChanged(.handshaking),
                     .stateChanged(.live(sessionId: "s")), .stateChanged(.disconnected), .sessionCleared,
                 ])
         }
     }
 
-    @Test func `K9 an old socket does not speak for a new one`() async {
+    @Test func `K9 an old socket's messages don't affect a new one`() async {
         let coordinator = coordinator(Socket())
         let (old, new) = (SessionCoordinator.ConnectionID(), SessionCoordinator.ConnectionID())
         await coordinator.connectionDidOpen(old)
@@ -139,7 +139,7 @@ private final class Socket: SessionTransport {
         #expect(await twin.didReceive(.ready(sessionId: "first user", initialSeq: 1)) == .live)
     }
 
-    @Test func `K17 the cursor is in the store when its time has come or the connection has closed`() async throws {
+    @Test func `K17 the cursor is stored after its delay or when the connection closes`() async throws {
         let store = SessionResumeStore(MemoryStore())
         let coordinator = coordinator(Socket(), store: store, configuration: .init(autoHeartbeat: false))
         await coordinator.connectionDidOpen()

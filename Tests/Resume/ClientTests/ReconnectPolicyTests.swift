@@ -24,7 +24,7 @@ import Testing
         return (400...600).contains(early) && Set(first).count > 900 ? nil : "\(early) of 1000 come in the first half"
     }
 
-    @Test func `K19 who lost one server comes again at times of their own, unless it said not to`() {
+    @Test func `K19 clients of a lost server reconnect at different times, unless it forbade that`() {
         #expect(
             complaint { seed in
                 var policy = ReconnectPolicy(from: .seconds(1), to: .seconds(60), seed: seed)
@@ -37,7 +37,7 @@ import Testing
             } != nil)
     }
 
-    @Test func `K21 waits grow to their longest, begin anew after a success, and keep what the server asked`() {
+    @Test func `K21 waits grow to a maximum, reset after a success, and respect the server's request`() {
         var policy = ReconnectPolicy(from: .seconds(1), to: .seconds(8), seed: 7)
         for longest in [1, 2, 4, 8, 8, 8] {
             let wait = policy.delay(atLeast: .seconds(5)) ?? .zero
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `Two clients with copies of one cursor take the session from each other less and less often`(seed: UInt64) {
+    func `Two clients with copies of one cursor displace each other less and less often`(seed: UInt64) {
         var clients = [0, 1].map { ReconnectPolicy(from: .seconds(1), to: .seconds(60), seed: seed &+ $0) }
         var connectsAt = [Duration.zero, .milliseconds(10)]
         var (holder, count) = (Int?.none, 0)

@@ -47,7 +47,7 @@ private actor OwnStorage: SessionStorage {
             configuration: .init(defaultHeartbeatInterval: 30, autoHeartbeat: false).patient)
     }
 
-    @Test func `The shortest initializer has everything else`() async {
+    @Test func `The shortest initializer uses the defaults`() async {
         let coordinator = SessionCoordinator(
             transport: socket, token: { "token" }, clientProperties: .current)
         await coordinator.connectionDidOpen()
@@ -63,7 +63,7 @@ private actor OwnStorage: SessionStorage {
         #expect(await socket.wire.handshakes.isEmpty)
     }
 
-    @Test func `Ready saves the session and is live`() async {
+    @Test func `Ready saves the session and makes it live`() async {
         let storage = OwnStorage()
         let coordinator = coordinator(storage: storage)
         await coordinator.connectionDidOpen()
@@ -110,19 +110,19 @@ private actor OwnStorage: SessionStorage {
         #expect(brackets == ["started", "finished 2", "live"])
     }
 
-    @Test func `A replay of nothing starts, is live and finishes`() async {
+    @Test func `An empty replay starts, is live and finishes`() async {
         let storage = InMemorySessionStorage(initial: SessionSnapshot(sessionId: "s1", lastSeq: 5))
         let coordinator = coordinator(storage: storage)
         let events = coordinator.events
         await coordinator.connectionDidOpen()
         await coordinator.didReceive(.resumed(replayedCount: 0, currentSeq: 9))
         #expect(await storage.load()?.lastSeq == 9)
-        var told: [SessionEvent] = []
+        var reported: [SessionEvent] = []
         for await event in events {
-            if event != .stateChanged(.disconnected), event != .stateChanged(.handshaking) { told.append(event) }
-            if told.count == 3 { break }
+            if event != .stateChanged(.disconnected), event != .stateChanged(.handshaking) { reported.append(event) }
+            if reported.count == 3 { break }
         }
-        #expect(told == [.replayStarted, .stateChanged(.live(sessionId: "s1")), .replayFinished(replayedCount: 0)])
+        #expect(reported == [.replayStarted, .stateChanged(.live(sessionId: "s1")), .replayFinished(replayedCount: 0)])
     }
 
     @Test func `A session that was refused is forgotten`() async {

@@ -17,7 +17,7 @@ struct ResumeWorld {
     /// True if requested tokens wait for `returnToken`.
     var tokensWait = false
     private(set) var waitingTokens: [UInt64] = []
-    private(set) var told: [SessionEvent] = []
+    private(set) var reported: [SessionEvent] = []
     private(set) var handshakes: [HandshakeRequest.Kind] = []
     private(set) var heartbeats: [(at: Duration, lastSeq: UInt64)] = []
     private(set) var writeCount = 0
@@ -81,7 +81,7 @@ struct ResumeWorld {
     /// Starts another process with this one's stored state.
     mutating func relaunch() {
         core = ResumeCore(settings, seed: seed)
-        told = []
+        reported = []
     }
 
     /// Advances time, and acknowledges every heartbeat at once if requested.
@@ -97,13 +97,13 @@ struct ResumeWorld {
         now = end
     }
 
-    mutating func forgetTold() { told = [] }
+    mutating func forgetReported() { reported = [] }
 
     /// Brings the core to live at that sequence.
     mutating func begin(_ id: String = "s", at sequence: UInt64) {
         open()
         receive(.ready(sessionId: id, initialSeq: sequence))
-        forgetTold()
+        forgetReported()
     }
 
     // MARK: Directives
@@ -113,7 +113,7 @@ struct ResumeWorld {
         while !directives.isEmpty {
             let directive = directives.removeFirst()
             switch directive {
-            case .publish(let event): told.append(event)
+            case .publish(let event): reported.append(event)
             case .load(let number):
                 core.loaded(
                     storeFails ? .failure(ResumeError(.unavailable, "no store")) : .success(stored), connection: number)
@@ -148,12 +148,12 @@ func prove(
 ) {
     var world = ResumeWorld(configuration, writeDelay: writeDelay)
     let complaint = story(&world)
-    #expect(complaint == nil, "\(world.told)", sourceLocation: sourceLocation)
+    #expect(complaint == nil, "\(world.reported)", sourceLocation: sourceLocation)
     guard BrokenRules.areThere else { return }
     for mutation in mutations {
         var twin = ResumeWorld(configuration, writeDelay: writeDelay)
         let complaint = breaking(mutation) { story(&twin) }
-        #expect(complaint != nil, "\(mutation) passes: \(twin.told)", sourceLocation: sourceLocation)
+        #expect(complaint != nil, "\(mutation) passes: \(twin.reported)", sourceLocation: sourceLocation)
     }
 }
 

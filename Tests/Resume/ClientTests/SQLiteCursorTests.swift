@@ -5,7 +5,7 @@
     import Testing
 
     @Suite struct SQLiteCursorTests {
-        @Test func `K17 a cursor in SQLite is there in the next life`() async throws {
+        @Test func `K17 a cursor in SQLite is restored at the next launch`() async throws {
             let folder = FileManager.default.temporaryDirectory.appending(path: "resume-\(UUID())")
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

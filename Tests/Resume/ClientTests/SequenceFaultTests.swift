@@ -5,26 +5,26 @@ import Testing
 
 /// Faults of the reference in cursors and replays.
 @Suite struct SequenceFaultTests {
-    @Test func `K1 a number that was skipped is missed, told and asked for again`() {
+    @Test func `K1 a skipped number is reported as a gap and requested again`() {
         prove(.skipsGaps, configuration: contiguous) { world in
             world.begin(at: 5)
             let receptions = world.push(9, 10)
             world.close()
             world.open()
             return differs(receptions, [.gap, .gap], "received")
-                ?? differs(world.told.first, .reconnectNeeded(.gap(first: 6, last: 8)), "told")
+                ?? differs(world.reported.first, .reconnectNeeded(.gap(first: 6, last: 8)), "told")
                 ?? differs(world.handshakes.last, .resume(sessionId: "s", lastSeq: 5), "asked")
         }
     }
 
-    @Test func `K1 growing numbers may be skipped, as the reference has it`() {
+    @Test func `K1 numbers may be skipped with the reference's growing sequencing`() {
         var world = ResumeWorld()
         world.begin(at: 0)
         #expect(world.push(17) == [.live])
         #expect(world.stored == SessionSnapshot(sessionId: "s", lastSeq: 17))
     }
 
-    @Test func `K2 what the app has not acknowledged comes again after a crash`() {
+    @Test func `K2 unacknowledged events are repeated after a crash`() {
         let byApp = SessionCoordinator.Configuration(sequencing: .contiguous, acknowledgement: .byApp)
         prove(.acknowledgesOnReceipt, configuration: byApp) { world in
             world.begin(at: 5)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `K2 in one process what was received and not acknowledged is a duplicate`() {
+    @Test func `K2 within a process, a received but unacknowledged event is a duplicate`() {
         var world = ResumeWorld(.init(sequencing: .contiguous, acknowledgement: .byApp))
         world.begin(at: 5)
         world.push(6, 7)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [SessionCoordinator.Sequencing.monotonic, .contiguous])
-    func `K2 what the app could not process comes again in the same process`(
+    func `K2 an event that the app couldn't process is repeated in the same process`(
         sequencing: SessionCoordinator.Sequencing
     ) {
         prove(.dropsUnprocessed, configuration: .init(sequencing: sequencing, acknowledgement: .byApp)) { world in
@@ -84,22 +84,22 @@ import Testing
             world.open()
             world.receive(.resumed(replayedCount: 4, currentSeq: 7))
             world.push(6, 7)
-            return differs(world.told.last, .stateChanged(.live(sessionId: "s")), "told")
+            return differs(world.reported.last, .stateChanged(.live(sessionId: "s")), "told")
                 ?? differs(world.push(8), [.live], "received")
         }
     }
 
-    @Test func `K3 a replay that stops ends in time, and what is missing is asked for`() {
+    @Test func `K3 a stalled replay ends at its timeout, and missing events are requested`() {
         prove(.endsByCountOnly, configuration: contiguous) { world in
             world.begin(at: 5)
             world.close()
             world.open()
             world.receive(.resumed(replayedCount: 3, currentSeq: 8))
             world.push(6)
-            world.forgetTold()
+            world.forgetReported()
             world.advance(by: .seconds(10), acknowledging: true)
             return differs(
-                world.told,
+                world.reported,
                 [
                     .replayInterrupted(.timedOut), .replayFinished(replayedCount: 1),
                     .stateChanged(.live(sessionId: "s")), .reconnectNeeded(.gap(first: 7, last: 8)),
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `K4 an event that comes twice counts once toward the replay`() {
+    @Test func `K4 a repeated event counts once toward the replay`() {
         prove(.countsDuplicates) { world in
             world.begin(at: 5)
             world.close()
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `K5 a Resumed that comes after its events does not mute the live ones`() {
+    @Test func `K5 a Resumed after its events doesn't suppress live ones`() {
         prove(.countsWhatComesAfterResumed) { world in
             world.begin(at: 5)
             world.close()
@@ -144,7 +144,7 @@ import Testing
         #expect(world.push(8, 9) == [.duplicate, .live])
     }
 
-    @Test func `Where numbers follow one another the app is given nothing out of order`() {
+    @Test func `With contiguous numbers the app gets no event out of order`() {
         var world = ResumeWorld(contiguous)
         world.begin(at: 5)
         world.close()
@@ -153,17 +153,17 @@ import Testing
         #expect(world.push(6, 8, 7, 8) == [.replayed, .gap, .replayed, .live])
     }
 
-    @Test func `K6 a drop in the midst of a replay closes its bracket`() {
+    @Test func `K6 a connection lost during a replay ends the replay`() {
         prove(.leavesBracketOpen) { world in
             world.begin(at: 5)
             world.close()
             world.open()
             world.receive(.resumed(replayedCount: 2, currentSeq: 7))
             world.push(6)
-            world.forgetTold()
+            world.forgetReported()
             world.close()
             return differs(
-                world.told,
+                world.reported,
                 [
                     .replayInterrupted(.connectionClosed), .replayFinished(replayedCount: 1),
                     .stateChanged(.disconnected),
@@ -185,12 +185,12 @@ import Testing
             world.open()
             world.receive(.resumed(replayedCount: 2, currentSeq: 7))
             end(&world)
-            let finished = world.told.filter { if case .replayFinished = $0 { true } else { false } }
-            #expect(finished.count == 1, "end \(index): \(world.told)")
+            let finished = world.reported.filter { if case .replayFinished = $0 { true } else { false } }
+            #expect(finished.count == 1, "end \(index): \(world.reported)")
         }
     }
 
-    @Test func `K7 the first replayed event is known for one before the app shows it`() {
+    @Test func `K7 the first replayed event is marked as replayed before the app shows it`() {
         prove(.callsReplayedLive) { world in
             world.begin(at: 5)
             world.close()
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func `K15 what overtakes Ready is taken once`() {
+    @Test func `K15 events that overtake Ready are taken once`() {
         prove(.dropsEarlyPushes, configuration: contiguous) { world in
             world.open()
             let early = world.push(11, 12, 12)
@@ -210,24 +210,24 @@ import Testing
         }
     }
 
-    @Test func `K15 what is missing between Ready and what overtook it is a gap`() {
+    @Test func `K15 events missing between Ready and one that overtook it are a gap`() {
         var world = ResumeWorld(contiguous)
         world.open()
         #expect(world.push(13) == [.live])
         world.receive(.ready(sessionId: "s", initialSeq: 10))
-        #expect(world.told.last == .reconnectNeeded(.gap(first: 11, last: 12)))
+        #expect(world.reported.last == .reconnectNeeded(.gap(first: 11, last: 12)))
         #expect(world.stored?.lastSeq == 10)
     }
 
-    @Test func `K20 a server that begins anew under an old name is not believed`() {
+    @Test func `K20 a server that restarts its numbers in an old session is detected`() {
         prove(.acceptsRegression, configuration: contiguous) { world in
             world.begin(at: 50)
             world.close()
             world.open()
             world.receive(.resumed(replayedCount: 0, currentSeq: 3))
-            let told = world.told.last
+            let reported = world.reported.last
             world.open()
-            guard case .sessionInvalidated(_, resumable: false) = told else { return "told: \(told as Any)" }
+            guard case .sessionInvalidated(_, resumable: false) = reported else { return "told: \(reported as Any)" }
             return differs(world.handshakes.last, .identify(properties), "asked")
         }
     }

@@ -28,7 +28,7 @@ import Testing
         try await body(folder.path(percentEncoded: false))
     }
 
-    @Test func `K17 every store gives back the session it was given, and no mixture`() async throws {
+    @Test func `K17 every store returns the saved session, never a mixture`() async throws {
         /// A store that fails to reset the sequence to 0, as storage with partial updates may.
         actor Mixing: ResumeStore {
             private var snapshot: SessionSnapshot?
@@ -51,7 +51,7 @@ import Testing
         #expect(try await complaint(Mixing()) != nil)
     }
 
-    @Test func `K17 a file is this user's alone, and its folder holds nothing else`() async throws {
+    @Test func `K17 a file is private to its user, and its folder holds nothing else`() async throws {
         try await withFolder { folder in
             let store = try FileResumeStore(path: folder + "/cursor")
             try await store.save(Self.first)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `K17 what a crash leaves beside the file changes nothing`() async throws {
+    @Test func `K17 a crash's leftovers next to the file change nothing`() async throws {
         try await withFolder { folder in
             let store = try FileResumeStore(path: folder + "/cursor")
             try await store.save(Self.first)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `A store that is closed says so`() async throws {
+    @Test func `A closed store throws`() async throws {
         let below = MemoryStore()
         let store = SessionResumeStore(below)
         below.close()

@@ -47,7 +47,7 @@ import Testing
         return asked.allSatisfy { $0 <= 100 } ? nil : "\(asked.max() ?? 0) in one second"
     }
 
-    @Test func `K21 a restarted gateway takes its clients one after another, and every one of them`() throws {
+    @Test func `K21 a restarted gateway admits its clients one after another, and all of them`() throws {
         #expect(try complaint(stampede(GatewayAdmission(perSecond: 50, atOnce: 50))) == nil)
         #expect(try complaint(stampede(.unlimited)) != nil)
     }
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `Wrong tokens from one address send no honest client away`() throws {
+    @Test func `Wrong tokens from one address turn away no honest client`() throws {
         var core = GatewayCore(admission: Self.admission, seed: 1)
         var key = 0
         for second in 0..<20 {
@@ -105,7 +105,7 @@ import Testing
         #expect(again.count == 5)
     }
 
-    @Test func `An accepted token costs its address nothing, nor does an app without an answer`() throws {
+    @Test func `An accepted token costs its address nothing, and neither does an app that doesn't answer`() throws {
         var core = GatewayCore(admission: GatewayAdmission(perSecond: 1000, atOnce: 1000), seed: 1)
         for round in 0..<20 {
             let now = Duration.seconds(round)

@@ -126,19 +126,19 @@ struct BrokenBuffer: ReplayBuffer {
     }
 
     @Test(arguments: ReplayBufferRules.all.map(\.id))
-    func `The buffer in memory keeps every rule, and K20 and K23 among them`(id: String) async throws {
+    func `The buffer in memory keeps every rule, including K20 and K23`(id: String) async throws {
         let rule = try #require(ReplayBufferRules.all.first { $0.id == id })
         #expect(try await rule.examine { subject($0) } == nil)
     }
 
     @Test(arguments: ReplayBufferRules.all.map(\.id))
-    func `A buffer that breaks a rule is found out by it`(id: String) async throws {
+    func `Each rule detects a buffer that breaks it`(id: String) async throws {
         let rule = try #require(ReplayBufferRules.all.first { $0.id == id })
         let fault = try #require(BrokenBuffer.Fault(rawValue: id), "no broken buffer for \(id)")
         #expect(try await rule.examine { subject($0, fault: fault) } != nil)
     }
 
-    @Test func `Of too many streams the one that was used least recently begins anew`() async throws {
+    @Test func `Beyond the maximum, the least recently used stream starts over`() async throws {
         let buffer = MemoryReplayBuffer(ReplayLimits(streams: 2))
         let event = try ReplayEvent(type: "E", json: Array("1".utf8))
         let first = await buffer.append(event, to: "a")

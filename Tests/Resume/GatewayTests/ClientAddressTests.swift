@@ -8,7 +8,7 @@ import Testing
         ("2001:db8:1:2::9", "2001:db8:1:2::/64"), ("::1", "0:0:0:0::/64"), ("fe80::1%eth0", "fe80:0:0:0::/64"),
         ("2001:db8:1:2::/64", "2001:db8:1:2::/64"), ("no address", "no address"), ("1:2", "1:2"), ("", ""),
     ])
-    func `An address has its share under one name`(address: String, name: String) {
+    func `All forms of an address share one name`(address: String, name: String) {
         #expect(ClientAddress.share(of: address) == name)
     }
 
@@ -26,7 +26,7 @@ import Testing
         ClientAddress.client(peer: peer, forwarded: forwarded, forwardedFor: headers, trusting: ["10.0.0.0/8", "::1"])
     }
 
-    @Test func `Only proxies that are trusted say where a client is`() {
+    @Test func `Only trusted proxies can report a client's address`() {
         #expect(Self.client("192.0.2.1", for: ["198.51.100.1"]) == "192.0.2.1")
         #expect(Self.client("10.0.0.1", for: ["198.51.100.1"]) == "198.51.100.1")
         #expect(Self.client("10.0.0.1") == "10.0.0.1")

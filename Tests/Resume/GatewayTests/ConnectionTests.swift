@@ -81,7 +81,7 @@ private struct Desk {
 }
 
 @Suite struct ConnectionTests {
-    @Test func `A session begins, lives, drops and goes on, frame by frame`() throws {
+    @Test func `A session starts, is live, disconnects and resumes, frame by frame`() throws {
         var desk = Desk()
         desk.open(1)
         #expect(desk.take(1) == [#"{"op":10,"d":{"heartbeat_interval":30000}}"#])
@@ -145,8 +145,7 @@ private struct Desk {
         #expect(desk.take(9).count == 3)
     }
 
-    @Test func `Of two connections of one session the newer goes on, and two sessions of a user live together`() throws
-    {
+    @Test func `The newer of two connections of a session continues, and two sessions of a user coexist`() throws {
         var desk = Desk()
         let id = desk.identify(1)
         _ = desk.identify(2)
@@ -210,7 +209,7 @@ private struct Desk {
         #expect(seen.last == #"{"op":0,"s":500,"t":"E","d":{}}"#)
     }
 
-    @Test func `A page that comes late for another session skips nothing`() throws {
+    @Test func `A late page for another session skips no event`() throws {
         var buffer = ReplayContents(ReplayLimits(), seed: 1)
         for _ in 0..<20 { _ = buffer.append(try ReplayEvent(type: "E", json: Array("{}".utf8)), to: "u", .zero) }
         let standing = buffer.standing(of: "u", .zero)
@@ -233,7 +232,7 @@ private struct Desk {
         #expect(connection.takeDirectives().count == 17)
     }
 
-    @Test func `A notice that was lost is made up for by the next`() throws {
+    @Test func `The next notice makes up for a lost one`() throws {
         var desk = Desk()
         _ = desk.identify(1)
         try desk.append(to: "u", tells: false)
@@ -242,7 +241,7 @@ private struct Desk {
         #expect(desk.take(1).count == 2)
     }
 
-    @Test func `A notice that was lost, and is the last for long, is made up for in time`() throws {
+    @Test func `A lost notice without a successor is made up for in time`() throws {
         func complaint(_ interval: Duration) throws -> String? {
             var settings = GatewaySettings()
             settings.catchUpInterval = interval
@@ -260,7 +259,7 @@ private struct Desk {
         #expect(try complaint(.seconds(86_400)) != nil)
     }
 
-    @Test func `A connection that hears notices asks the buffer nothing`() throws {
+    @Test func `A connection that gets notices doesn't query the buffer`() throws {
         var desk = Desk()
         _ = desk.identify(1)
         for _ in 0..<12 {
@@ -271,7 +270,7 @@ private struct Desk {
         #expect(desk.reads == 0)
     }
 
-    @Test func `A gateway that ends tells every client when to come again`() {
+    @Test func `A stopping gateway tells every client when to reconnect`() {
         var desk = Desk()
         for key in 0..<20 { _ = desk.identify(key) }
         desk.core.shutDown(spread: .seconds(5), desk.now)
@@ -283,7 +282,7 @@ private struct Desk {
         #expect(waits.count >= 15)
     }
 
-    @Test func `No bytes of a client's trap`() {
+    @Test func `A client's bytes never trap`() {
         let frames = [
             #"{"op":2,"d":{"token":"u","properties":{"os":"x"}}}"#,
             #"{"op":6,"d":{"token":"u","session_id":"s","seq":18446744073709551615}}"#, #"{"op":1,"d":7}"#,

@@ -7,7 +7,7 @@ import Testing
 /// Checking every connection every second would cost more than the events.
 @Suite struct DueTimesTests {
     @Test(arguments: 0..<50 as Range<UInt64>)
-    func `An entry is taken once, when it is due, as a full scan would take it`(seed: UInt64) {
+    func `An entry is taken once when due, as by a full scan`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var (dueTimes, all): (DueTimes, [DueTimes.Entry]) = (DueTimes(), [])
         var now = Duration.zero
@@ -23,7 +23,7 @@ import Testing
         #expect(dueTimes.take(now + .seconds(20)) == all, "seed \(seed)")
     }
 
-    @Test func `A connection that goes on speaking is closed when it stops, and not before`() {
+    @Test func `A connection stays open while it sends, and is closed after it stops`() {
         var settings = GatewaySettings()
         settings.heartbeatInterval = .seconds(5)
         settings.identifyTimeout = .seconds(60)
@@ -39,7 +39,7 @@ import Testing
         #expect(core.connectionCount == 0)
     }
 
-    @Test func `A connection that never identifies is closed in time, even if others are served first`() {
+    @Test func `A connection that never identifies is closed on time, even if others are served first`() {
         var core = GatewayCore(seed: 1)
         for key in 0..<100 { core.open(key, .milliseconds(key * 10)) }
         core.tick(.milliseconds(10_490))

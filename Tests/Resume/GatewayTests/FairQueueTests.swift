@@ -45,7 +45,7 @@ import Testing
         return budget
     }
 
-    @Test func `However much one user asks, another is answered as soon as with few others`() {
+    @Test func `However much one user asks, another is answered as soon as under little load`() {
         var store = Store(Self.budget())
         for _ in 0..<10_000 { store.ask("eve") }
         for _ in 0..<50 {
@@ -70,7 +70,7 @@ import Testing
         #expect(store.asked.count == 800)
     }
 
-    @Test func `A user has a rate, and others are not kept waiting by it`() {
+    @Test func `A user's rate limit doesn't delay others`() {
         var store = Store(Self.budget(perSecond: 10, atOnce: 5))
         for _ in 0..<100 { store.ask("eve") }
         store.ask("anna")
@@ -90,7 +90,7 @@ import Testing
         #expect(later.isEmpty)
     }
 
-    @Test func `Buckets of names are bounded, and a name that is used is not forgotten for one that is not`() {
+    @Test func `The number of buckets is bounded, and a name in use isn't forgotten for an unused one`() {
         var buckets = KeyedBuckets(perSecond: 1, atOnce: 2, namesMax: 4)
         for number in 0..<100 { _ = buckets.take("\(number)", .milliseconds(number)) }
         #expect(buckets.count <= 4)

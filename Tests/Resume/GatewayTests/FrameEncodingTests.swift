@@ -37,13 +37,13 @@ import Testing
     }
 
     @Test(arguments: FrameEncoding.allCases)
-    func `A client's frame is read as it was written`(encoding: FrameEncoding) throws {
+    func `A client's frame is read as written`(encoding: FrameEncoding) throws {
         for frame in Self.clientFrames {
             #expect(try ClientFrame(frame.encoded(as: encoding), as: encoding) == frame)
         }
     }
 
-    @Test func `A server's frame says the same in both encodings`() throws {
+    @Test func `A server's frame has the same content in both encodings`() throws {
         for frame in try Self.serverFrames() {
             let json = try ServerFrame(frame.encoded(as: .json), as: .json)
             let binary = try ServerFrame(frame.encoded(as: .binary), as: .binary)
@@ -85,7 +85,7 @@ import Testing
         (#"{"op":1e30}"#, "`op` is not a whole number"), (#"{}"#, "`op` is missing"),
         ("[1]", "the frame is not a JSON object"), ("{", "the frame can't be read as JSON"),
     ])
-    func `A frame that can't be read is told by the field, without the decoder's words`(json: String, message: String) {
+    func `An unreadable frame's error names the field, without the decoder's text`(json: String, message: String) {
         do throws(FrameError) {
             let frame = try ClientFrame(json: json.utf8)
             Issue.record("\(json) is read as \(frame)")
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `A binary frame that can't be read is told without the decoder's words`() {
+    @Test func `An unreadable binary frame's error omits the decoder's text`() {
         for (bytes, message) in [
             ([6, 5, 0x61], "the frame ends within a field"), ([], "the frame ends within a field"),
             ([6, 1, 0xff, 0, 0], "a field of the frame can't be read"),
@@ -116,13 +116,13 @@ import Testing
             let again = try? ClientFrame(frame.encoded(as: encoding), as: encoding)
             return again == frame ? nil : "\(frame) is read again as \(String(describing: again))"
         } catch {
-            let isTold = error.closeCode == .decodeError || error.closeCode == .unknownOpcode
-            return isTold ? nil : "\(error.closeCode)"
+            let isExpected = error.closeCode == .decodeError || error.closeCode == .unknownOpcode
+            return isExpected ? nil : "\(error.closeCode)"
         }
     }
 
     @Test(arguments: FrameEncoding.allCases)
-    func `Cut anywhere, a frame is none or another that is whole`(encoding: FrameEncoding) throws {
+    func `A frame cut anywhere is invalid, or a different complete frame`(encoding: FrameEncoding) throws {
         for frame in try Self.bytes(encoding) {
             for end in 0..<frame.count {
                 #expect(try complaint(Array(frame[..<end]), encoding) == nil, "\(frame) cut at \(end)")
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: FrameEncoding.allCases)
-    func `With any bit turned a frame is none or another that is whole`(encoding: FrameEncoding) throws {
+    func `A frame with any bit flipped is invalid, or a different complete frame`(encoding: FrameEncoding) throws {
         for frame in try Self.bytes(encoding) {
             for index in frame.indices.prefix(120) {
                 for bit in 0..<8 {
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: FrameEncoding.allCases, 0..<20 as Range<UInt64>)
-    func `Random bytes do no harm`(encoding: FrameEncoding, seed: UInt64) throws {
+    func `Random bytes never trap`(encoding: FrameEncoding, seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         for round in 0..<200 {
             // Half of them start like a frame.

@@ -13,7 +13,7 @@ struct MailboxCoreTests {
         var now = Duration.seconds(1)
         var news: [Int: [MailboxServerFrame]] = [:]
         var closed: [Int: CloseCode] = [:]
-        var told: [MailboxActivity] = []
+        var reported: [MailboxActivity] = []
         var paused: Set<Int> = []
         var served: [String: Int] = [:]
         var writes: [MailboxWrite] = []
@@ -64,7 +64,7 @@ struct MailboxCoreTests {
             case .send(let bytes):
                 if let news = try? MailboxServerFrame(bytes) { self.news[key, default: []].append(news) }
             case .close(let code, _): closed[key] = code
-            case .report(let activity): told.append(activity)
+            case .report(let activity): reported.append(activity)
             case .serve(let stream, let isServed): served[stream, default: 0] += isServed ? 1 : -1
             case .pause: paused.insert(key)
             case .resume: paused.remove(key)
@@ -111,7 +111,7 @@ struct MailboxCoreTests {
         return (gateway, phone, watch)
     }
 
-    @Test func `Those that let each other in hear of each other, and each lane treats messages as it says`() throws {
+    @Test func `Devices that admit each other see each other's presence, and each lane keeps its rules`() throws {
         var (gateway, phone, watch) = try Self.pair()
         #expect(gateway.news[1]?.contains(.presence(of: watch, [1, 2])) == true)
         #expect(gateway.news[2]?.contains(.presence(of: phone, [1, 1])) == true)
@@ -132,7 +132,7 @@ struct MailboxCoreTests {
         #expect(Set(gateway.packets(3).map(\.lane)) == [.queue, .latest])
     }
 
-    @Test func `Taken messages don't return to another process of the device`() throws {
+    @Test func `Messages already taken aren't sent to another process of the device`() throws {
         var (gateway, phone, watch) = try Self.pair()
         for number in 0..<3 {
             gateway.say(
@@ -152,7 +152,7 @@ struct MailboxCoreTests {
         #expect(gateway.packets(4).count == 3)
     }
 
-    @Test func `Nobody opens a mailbox without its key or without a user`() throws {
+    @Test func `A mailbox can't be opened without its key or without a user`() throws {
         var gateway = Gateway()
         let phone = try Self.id(1)
         gateway.core.open(1, challenge: [UInt8](repeating: 0, count: 32), gateway.now)
@@ -168,7 +168,7 @@ struct MailboxCoreTests {
         #expect(gateway.closed[3] == .notAuthenticated)
     }
 
-    @Test func `A stranger neither reaches a mailbox nor learns whether its device is there`() throws {
+    @Test func `A stranger can't reach a mailbox or learn whether its device is present`() throws {
         var (gateway, phone, watch) = try Self.pair()
         let stranger = try Self.id(3)
         gateway.open(3, stranger, follows: [phone, watch])
@@ -204,7 +204,8 @@ struct MailboxCoreTests {
             from: phone, to: watch, lane: .presence, byteCount: 1,
             refusal: "a device can post only its own presence")
         #expect(
-            gateway.told == (isWatched ? [.opened(phone), .opened(watch)] + posted + [refused, .closed(watch)] : []))
+            gateway.reported
+                == (isWatched ? [.opened(phone), .opened(watch)] + posted + [refused, .closed(watch)] : []))
     }
 
     @Test
@@ -222,7 +223,7 @@ struct MailboxCoreTests {
         #expect(gateway.store.queues.standing(of: watch.description, gateway.now).newest == 1)
     }
 
-    @Test func `The newer connection holds the mailbox, and the older one's will is not said`() throws {
+    @Test func `The newer connection holds the mailbox, and the older one's will isn't published`() throws {
         var (gateway, phone, watch) = try Self.pair()
         gateway.open(3, watch, follows: [phone])
         #expect(gateway.closed[2] == .sessionTimedOut)
@@ -252,10 +253,10 @@ struct MailboxCoreTests {
         #expect(gateway.packets(2).map(\.bytes) == [[35], [34], [35], [36]])
         var opened: [UInt8] = []
         for packet in gateway.packets(2) where packet.bytes[0] > opened.last ?? 0 { opened += packet.bytes }
-        #expect(opened == [35, 36], "34 is lost with the store, and delivery's to send again")
+        #expect(opened == [35, 36], "34 is lost with the store, and delivery must send it again")
     }
 
-    @Test func `A will that comes after the word of a newer connection is corrected`() throws {
+    @Test func `A will published after a newer connection's presence is corrected`() throws {
         var (gateway, _, watch) = try Self.pair()
         _ = gateway.store.values.set([0], MailboxValue.presence, of: watch.description)
         gateway.core.changed(.changed(name: MailboxValue.presence, stream: watch.description), gateway.now)
@@ -263,7 +264,7 @@ struct MailboxCoreTests {
         #expect(gateway.store.values.values([MailboxValue.presence], of: watch.description).values.first == [1, 2])
     }
 
-    @Test func `Bytes that are no frame, and frames out of place, end a connection and nothing else`() throws {
+    @Test func `Invalid frames, and frames out of place, end only their connection`() throws {
         var (gateway, phone, watch) = try Self.pair()
         gateway.say([0xff, 1, 2], 1)
         #expect(gateway.closed[1] == .decodeError && gateway.closed[2] == nil)
@@ -299,7 +300,7 @@ struct MailboxCoreTests {
         #expect(gateway.closed[2] == .unknownError && gateway.closed[1] == nil)
     }
 
-    @Test func `A store that does not answer stops the reading of a device, and does not grow`() throws {
+    @Test func `A store that doesn't answer pauses reading from a device, and memory doesn't grow`() throws {
         var settings = MailboxSettings()
         settings.writesMax = 8
         var (gateway, _, watch) = try Self.pair(settings)
@@ -313,7 +314,7 @@ struct MailboxCoreTests {
         #expect(gateway.paused.isEmpty)
     }
 
-    @Test func `A device that says much in a short time is not read from for a while, and loses nothing`() throws {
+    @Test func `A device that sends much at once is paused for a while and loses nothing`() throws {
         var settings = MailboxSettings()
         (settings.framesAtOnce, settings.framesPerSecond) = (20, 10)
         var (gateway, _, watch) = try Self.pair(settings)
@@ -332,7 +333,7 @@ struct MailboxCoreTests {
         #expect(gateway.closed == [1: .rateLimited])
     }
 
-    @Test func `A device that follows others all the time is closed, and asks the store no more`() throws {
+    @Test func `A device that keeps changing whom it follows is closed, and the store isn't asked again`() throws {
         var settings = MailboxSettings()
         settings.followsAtOnce = 4
         var gateway = Gateway(settings)
@@ -342,7 +343,7 @@ struct MailboxCoreTests {
         #expect(gateway.writes.count { if case .admit = $0 { true } else { false } } == 4)
     }
 
-    @Test func `A user has so many devices and no more, and those come again`() throws {
+    @Test func `A user's number of devices is limited, and known devices can return`() throws {
         var settings = MailboxSettings()
         settings.mailboxesPerUser = 2
         var gateway = Gateway(settings)
@@ -353,7 +354,7 @@ struct MailboxCoreTests {
         #expect(gateway.closed[4] == nil && gateway.closed[5] == nil)
     }
 
-    @Test func `Many devices of one user are read no faster than two, and other users' as before`() throws {
+    @Test func `Many devices of one user are read no faster than two, and other users' devices as before`() throws {
         var settings = MailboxSettings()
         (settings.framesAtOnce, settings.framesPerSecond) = (20, 10)
         var gateway = Gateway(settings)
@@ -365,7 +366,7 @@ struct MailboxCoreTests {
         #expect(gateway.paused.isEmpty)
     }
 
-    @Test func `While much of a user waits for the store, the user's devices are read no more, new ones included`()
+    @Test func `While much of a user's work waits for the store, the user's devices aren't read, including new ones`()
         throws
     {
         var gateway = Gateway()
@@ -380,7 +381,7 @@ struct MailboxCoreTests {
         #expect(gateway.paused.isEmpty)
     }
 
-    @Test func `However often values change, one question for them is open at a time`() throws {
+    @Test func `However often values change, at most one query for them is open`() throws {
         var (gateway, phone, watch) = try Self.pair()
         _ = gateway.core.takeDirectives()
         for number in 0..<100 {
@@ -400,7 +401,7 @@ struct MailboxCoreTests {
         #expect(names.count == 99)
     }
 
-    @Test func `A gateway serves the mailboxes of its devices and of those they follow, as long as they do`() throws {
+    @Test func `A gateway serves the mailboxes of its devices, and of devices that they follow while they do`() throws {
         var (gateway, phone, watch) = try Self.pair()
         let other = try Self.id(3)
         #expect(gateway.served == [phone.description: 2, watch.description: 2])
@@ -412,7 +413,7 @@ struct MailboxCoreTests {
         #expect(gateway.served.values.allSatisfy { $0 == 0 })
     }
 
-    @Test func `Where changes may be missing, the store is asked for all of them`() throws {
+    @Test func `If changes may be missing, the store is asked for all of them`() throws {
         var (gateway, phone, watch) = try Self.pair()
         _ = gateway.core.takeDirectives()
         gateway.core.changed(.missed(stream: watch.description), gateway.now)
@@ -425,7 +426,7 @@ struct MailboxCoreTests {
         }
     }
 
-    @Test func `A device that the app removes is closed, leaves nothing, and is written to no more`() throws {
+    @Test func `A device that the app removes is disconnected, leaves nothing, and gets no more messages`() throws {
         var (gateway, _, watch) = try Self.pair()
         gateway.say(.post(MailboxPost(number: 2, to: watch, lane: .queue, bytes: [9])), 1)
         for word in gateway.store.remove(watch.description).words { gateway.core.changed(word, gateway.now) }
@@ -438,7 +439,7 @@ struct MailboxCoreTests {
         #expect(gateway.store.values.values(nil, of: watch.description).isEmpty)
     }
 
-    @Test func `A device whose admissions can't be stored is closed, and gets no following frame`() throws {
+    @Test func `A device whose admissions can't be stored is closed, and gets no frame afterwards`() throws {
         var gateway = Gateway()
         let phone = try Self.id(1)
         gateway.core.open(1, challenge: [UInt8](repeating: 1, count: 32), gateway.now)
@@ -452,7 +453,7 @@ struct MailboxCoreTests {
         #expect(gateway.news[1]?.contains(.following) == false && gateway.closed[1] == .rateLimited)
     }
 
-    @Test func `A mailbox that is full says so`() throws {
+    @Test func `A full mailbox is reported`() throws {
         var (gateway, _, watch) = try Self.pair()
         gateway.answersWrites = false
         gateway.say(.post(MailboxPost(number: 5, to: watch, lane: .latest, key: "k", bytes: [1])), 1)
@@ -501,7 +502,7 @@ struct MailboxCoreTests {
     }
 
     @Test(arguments: [true, false])
-    func `A device of an earlier version signs for any server, where that is accepted`(isAccepted: Bool) throws {
+    func `A device of an earlier version may sign for any server, if that is allowed`(isAccepted: Bool) throws {
         var settings = MailboxSettings()
         settings.serverNames = ["gateway.example"]
         settings.acceptsUnnamedServer = isAccepted

@@ -82,13 +82,13 @@ private struct BrokenMailboxStore: MailboxStore {
     }
 
     @Test(arguments: MailboxStoreRules.all.map(\.id))
-    func `A store that breaks a rule is found out by it`(id: String) async throws {
+    func `Each rule detects a store that breaks it`(id: String) async throws {
         let rule = try #require(MailboxStoreRules.all.first { $0.id == id })
         let fault = try #require(BrokenMailboxStore.Fault(rawValue: id), "no broken store for \(id)")
         #expect(try await rule.examine { Self.subject($0, fault) } != nil)
     }
 
-    @Test func `A full store refuses newcomers, and a user makes room with the user's own mailboxes`() async {
+    @Test func `A full store rejects new users, and a user's new mailbox replaces the user's own`() async {
         let time = MovableTime()
         let store = MemoryMailboxStore(ReplayLimits(streams: 3), seed: 1, now: { time.now })
         for mailbox in ["a", "b"] {

@@ -3,7 +3,7 @@ import MeshResumeGateway
 import Testing
 
 @Suite struct ServedStreamsTests {
-    @Test func `A stream is served from its first client to its last, and observers hear of both`() {
+    @Test func `A stream is served from its first client to its last, and observers are notified of both`() {
         let streams = ServedStreams()
         let heard = Locked<[String]>([])
         streams.add("a")

@@ -116,7 +116,7 @@ import Testing
         #expect(!CloseCode.disconnected.isFatal)
     }
 
-    @Test func `An answer about a token that was asked for before doesn't count`() {
+    @Test func `An answer about an earlier token doesn't count`() {
         var desk = Desk()
         desk.identify(1)
         desk.disconnect()
@@ -125,10 +125,10 @@ import Testing
         desk.now += .milliseconds(1)
         desk.identify(2)
         desk.authenticate(2)
-        #expect(desk.isLive(2), "whether the user comes again is up to the app")
+        #expect(desk.isLive(2), "the app decides whether the user may return")
     }
 
-    @Test func `Tokens from before don't count for as long as one can live`() {
+    @Test func `Tokens from before a disconnection are rejected for a token's maximum lifetime`() {
         var desk = Desk()
         desk.now = .seconds(1_000)
         let before = desk.now - .seconds(10)
@@ -146,7 +146,7 @@ import Testing
         #expect(desk.isLive(3))
     }
 
-    @Test func `Of too many users the first is forgotten`() {
+    @Test func `Beyond the maximum number of users, the first is forgotten`() {
         var users = DisconnectedUsers(lifetime: .seconds(86_400))
         for number in 0...DisconnectedUsers.usersMax {
             users.add("\(number)", madeAt: .seconds(number), .seconds(number))
@@ -156,7 +156,7 @@ import Testing
         #expect(!users.accepts("1", issued: .zero, askedAt: now, now))
     }
 
-    @Test func `No user has the name of the stream of those that were disconnected`() {
+    @Test func `No user can have the name of the stream of disconnections`() {
         var desk = Desk()
         desk.identify(1)
         desk.authenticate(1, DisconnectionLog.stream)
@@ -184,7 +184,7 @@ import Testing
 
     // MARK: Between gateways
 
-    @Test func `Every gateway reads who was disconnected, and says when it can't know`() throws {
+    @Test func `Every gateway reads the disconnected users, and reports when it can't`() throws {
         var buffer = ReplayContents(ReplayLimits(count: 3), seed: 1)
         func append(_ user: String, to buffer: inout ReplayContents) throws -> ReplayNotice {
             let event = try Disconnection(user: user, madeAt: Date(timeIntervalSinceReferenceDate: 1)).event()

@@ -37,7 +37,7 @@
             }
         }
 
-        @Test func `A replica that lacks the newest has another epoch for a process that lives on`() async throws {
+        @Test func `A replica without the newest events has another epoch for a running process`() async throws {
             let pair = try await Pair(settings)
             try pair.failOver()
             let standing = try await pair.buffer.standingAtLast()
@@ -46,14 +46,14 @@
             #expect(try await pair.buffer.fill(1...1).sequence == 1)
         }
 
-        @Test func `A replica has another epoch for a process that knows nothing, too`() async throws {
+        @Test func `A replica also has another epoch for a new process`() async throws {
             let pair = try await Pair(settings)
             try pair.failOver()
             let other = try await RedisReplayBuffer.connect(to: pair.place.address, settings)
             #expect(try await other.fill(1...1).epoch != pair.said.epoch)
         }
 
-        @Test func `A promoted replica is found out where restarts are said to continue`() async throws {
+        @Test func `A promoted replica is detected although restarts are configured to continue`() async throws {
             var trusting = settings
             trusting.restart = .continues
             let pair = try await Pair(trusting, .always)
@@ -62,7 +62,7 @@
             #expect(try await other.fill(1...1).epoch != pair.said.epoch)
         }
 
-        @Test func `Without the fence a number is given to two events`() async throws {
+        @Test func `Without the fence, two events get one number`() async throws {
             let pair = try await Pair(settings)
             // No process that knows more is running. The replica poses as the server that was there before.
             try pair.replica.command("HSET", "mesh:home", "server", pair.replica.field("master_replid"))
@@ -70,7 +70,7 @@
             #expect(try await other.fill(100...100) == .init(epoch: pair.said.epoch, sequence: 4))
         }
 
-        @Test func `A store behind what a process knows has another epoch by that alone`() async throws {
+        @Test func `A store behind a process's knowledge has another epoch`() async throws {
             let pair = try await Pair(settings)
             try pair.failOver()
             try pair.replica.command("HSET", "mesh:home", "server", pair.replica.field("master_replid"))
@@ -89,7 +89,7 @@
             #expect(after.newest == 0)
         }
 
-        @Test func `A master that was demoted refuses, and has another epoch when it comes back`() async throws {
+        @Test func `A demoted master rejects writes, and has another epoch when it returns`() async throws {
             let (master, replica) = (try RedisServer(), try RedisServer())
             let buffer = try await RedisReplayBuffer.connect(to: master.address, settings)
             let said = try await buffer.fill(1...3)

@@ -37,7 +37,7 @@
             try await Self.check(memory, memory)
         }
 
-        @Test func `Words come to every process, apart from events and in the order of their causes`() async throws {
+        @Test func `Notices reach every process, separate from events and in causal order`() async throws {
             let server = try RedisServer()
             let first = try await RedisReplayBuffer.connect(to: server.address, .mailboxes())
             let second = try await RedisReplayBuffer.connect(to: server.address, .mailboxes())
@@ -57,7 +57,7 @@
             }
         }
 
-        @Test func `A store that has lost everything has no values of before`() async throws {
+        @Test func `A store that has lost everything has no earlier values`() async throws {
             let server = try RedisServer()
             let store = try await RedisReplayBuffer.connect(to: server.address, .mailboxes())
             #expect(try await store.set([1], "name", of: "s"))

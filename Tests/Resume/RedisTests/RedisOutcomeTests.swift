@@ -30,7 +30,7 @@
             #expect(await fails { try await RedisReplayBuffer.connect(to: server.address, settings) })
         }
 
-        @Test func `Slow: what was not answered in time throws, may have happened, and leaves no hole`() async throws {
+        @Test func `Slow: an unanswered call throws, may have succeeded, and leaves no gap`() async throws {
             let server = try RedisServer()
             let buffer = try await RedisReplayBuffer.connect(to: server.address, settings)
             let before = try await buffer.fill(1...2)
@@ -43,7 +43,7 @@
             #expect(try await buffer.fill(4...4) == .init(epoch: before.epoch, sequence: standing.newest + 1))
         }
 
-        @Test func `Slow: no more wait than there is room for`() async throws {
+        @Test func `Slow: the number of waiting calls is bounded`() async throws {
             let server = try RedisServer()
             var patient = settings
             // No waiting call times out here, however busy the machine is.
@@ -69,7 +69,7 @@
             #expect((count - 2 * 4096...count - 4096).contains(refusals.withLock { $0 }))
         }
 
-        @Test func `Started again and empty: another epoch, old cursors are refused, and notices go on`() async throws {
+        @Test func `Restarted and empty: another epoch, old cursors are rejected, and notices continue`() async throws {
             let server = try RedisServer()
             let buffer = try await RedisReplayBuffer.connect(to: server.address, settings)
             let before = try await buffer.fill(1...3)
@@ -91,7 +91,7 @@
         }
 
         @Test(arguments: [RedisServer.Persistence.everySecond, .always])
-        func `Started again with its file: another epoch all the same`(
+        func `Restarted with its file: still another epoch`(
             persistence: RedisServer.Persistence
         ) async throws {
             let server = try RedisServer(persistence)
@@ -103,7 +103,7 @@
             #expect(try await isForeign(before, in: buffer))
         }
 
-        @Test func `Started again with every write in its file, where that counts: streams go on`() async throws {
+        @Test func `Restarted with every write in its file, if configured so: streams continue`() async throws {
             var settings = settings
             settings.restart = .continues
             let server = try RedisServer(.always)
@@ -116,7 +116,7 @@
             #expect(try await buffer.fill(4...4) == .init(epoch: before.epoch, sequence: 4))
         }
 
-        @Test func `Started again without its file, where it is said to count: another epoch`() async throws {
+        @Test func `Restarted without its file, although configured to continue: another epoch`() async throws {
             var settings = settings
             settings.restart = .continues
             let server = try RedisServer()
@@ -127,7 +127,7 @@
             #expect(try await buffer.standingAtLast().epoch != before.epoch)
         }
 
-        @Test func `Emptied while it runs: another epoch, and notices go on`() async throws {
+        @Test func `Emptied while it runs: another epoch, and notices continue`() async throws {
             let server = try RedisServer()
             let buffer = try await RedisReplayBuffer.connect(to: server.address, settings)
             let before = try await buffer.fill(1...3)
@@ -140,7 +140,7 @@
             #expect(await notices.next()?.entry.sequence == 2)
         }
 
-        @Test func `Evicted events are gone, and no numbers are given again`() async throws {
+        @Test func `Evicted events are gone, and no number is given twice`() async throws {
             let server = try RedisServer()
             let buffer = try await RedisReplayBuffer.connect(to: server.address, settings)
             let before = try await buffer.fill(1...3)
@@ -150,7 +150,7 @@
             #expect(try await buffer.fill(4...4) == .init(epoch: before.epoch, sequence: 4))
         }
 
-        @Test func `A lost subscription is made again, and its streams are told that something may be missing`()
+        @Test func `A lost subscription is renewed, and its streams are notified of a possible gap`()
             async throws
         {
             let server = try RedisServer()
@@ -171,7 +171,7 @@
             #expect(await notices.next()?.entry.sequence == 2)
         }
 
-        @Test func `A question about a served stream is answered, and later events noticed, however Redis fails`()
+        @Test func `A query for a served stream is answered, and later events are noticed, however Redis fails`()
             async throws
         {
             let server = try RedisServer()
@@ -196,7 +196,7 @@
             }
         }
 
-        @Test func `A stream that is served no more is not received, and others are`() async throws {
+        @Test func `A stream that is no longer served isn't received, and others are`() async throws {
             let server = try RedisServer()
             let reader = try await RedisReplayBuffer.connect(to: server.address, patient)
             let streams = ServedStreams()
@@ -216,7 +216,7 @@
             #expect(try server.command("PUBSUB", "NUMPAT") == "0")
         }
 
-        @Test func `Two databases of one Redis don't hear of each other`() async throws {
+        @Test func `Two databases of one Redis are separate`() async throws {
             let server = try RedisServer()
             let (first, second) = (
                 try await RedisReplayBuffer.connect(to: server.address, patient),
@@ -231,7 +231,7 @@
         @Test(arguments: [
             "another program's", "", "1\n2\n", "x\n1\nNUMBER\n{}", "1\n0\nOTHER\n", "1\n99999999999999999\nN\n",
         ])
-        func `A message that can't be read is skipped and counted, and the next ones come`(text: String) async throws {
+        func `An unreadable message is skipped and counted, and later ones arrive`(text: String) async throws {
             let server = try RedisServer()
             let reader = try await RedisReplayBuffer.connect(to: server.address, patient)
             let publisher = try await RedisReplayBuffer.connect(to: server.address, patient)
@@ -243,7 +243,7 @@
             #expect(reader.skippedNoticeCount == 1)
         }
 
-        @Test func `Live packets beyond their room are dropped, and questions are not refused for them`() async throws {
+        @Test func `Live packets beyond their limit are dropped, and don't block queries`() async throws {
             let server = try RedisServer()
             let buffer = try await RedisReplayBuffer.connect(to: server.address, patient)
             let words = buffer.words()

@@ -7,13 +7,15 @@
 
     @Suite struct RedisRulesTests {
         @Test(arguments: (ReplayBufferRules.all + MailboxStoreRules.all).map(\.id))
-        func `The buffer on Redis keeps every rule, and K20 and K23 among them`(id: String) async throws {
+        func `The buffer on Redis keeps every rule, including K20 and K23`(id: String) async throws {
             let rule = try #require((ReplayBufferRules.all + MailboxStoreRules.all).first { $0.id == id })
             let server = try RedisServer()
             #expect(try await rule.examine { try await server.subject($0) } == nil)
         }
 
-        @Test func `K23 two processes that append at once get one numbering, each event its own number`() async throws {
+        @Test func `K23 two processes that append at once share one numbering, and each event has its own number`()
+            async throws
+        {
             let server = try RedisServer()
             let buffers = [
                 try await RedisReplayBuffer.connect(to: server.address),
@@ -31,7 +33,7 @@
             #expect(Set(entries.map(\.event)).count == 200)
         }
 
-        @Test func `K23 processes that number by what they have read give a number twice`() async throws {
+        @Test func `K23 processes that number events by a read value give a number twice`() async throws {
             let server = try RedisServer()
             let buffers = [
                 ReadThenNumber(try await RedisReplayBuffer.connect(to: server.address)),
@@ -50,7 +52,7 @@
             }
         }
 
-        @Test func `A Redis that has forgotten the script is sent it again, and nothing is done twice`() async throws {
+        @Test func `A Redis without the script gets it again, and nothing is done twice`() async throws {
             let server = try RedisServer()
             let buffer = try await RedisReplayBuffer.connect(to: server.address)
             let first = try await buffer.fill(1...3)
@@ -75,7 +77,7 @@
             #expect(connections.count == 4, "two processes, each with one connection for questions and one for notices")
         }
 
-        @Test func `A common append is eight commands, and an evicted stream begins again with a time to expire`()
+        @Test func `A common append takes eight commands, and an evicted stream starts again with an expiry time`()
             async throws
         {
             let server = try RedisServer()
@@ -105,7 +107,7 @@
             #expect(throws: ReplayBufferError.self) { try RedisAddress(url) }
         }
 
-        @Test func `An address says where it leads, and not its password`() throws {
+        @Test func `An address's description has the host, not the password`() throws {
             #expect(try RedisAddress("redis://:secret@h/3").description == "redis://h:6379/3")
             #expect(try RedisAddress("redis://[::1]:7000").description == "redis://::1:7000/0")
             #expect(try RedisAddress("unix:///run/redis?db=2").description == "unix:///run/redis?db=2")

@@ -15,7 +15,7 @@
 
     /// A server on real sockets, on loopback.
     @Suite struct GatewayServerTests {
-        @Test func `A client gets what is published, live and in order`() async throws {
+        @Test func `A client gets published events live and in order`() async throws {
             try await withServer { server, _ in
                 let client = try Client(server, "anna")
                 try await client.waitUntilLive()
@@ -26,7 +26,7 @@
             }
         }
 
-        @Test func `A client that was away gets exactly what it missed, replayed`() async throws {
+        @Test func `A returning client gets exactly the missed events, replayed`() async throws {
             try await withServer { server, _ in
                 let store = InMemoryResumeStore()
                 let first = try Client(server, "anna", store)
@@ -43,7 +43,7 @@
             }
         }
 
-        @Test func `An event for which the app's closure throws comes again, before later events`() async throws {
+        @Test func `An event for which the app's closure throws is repeated before later events`() async throws {
             try await withServer { server, _ in
                 let calls = Locked<[String]>([])
                 let (arrivals, continuation) = AsyncStream<Int>.makeStream()
@@ -82,14 +82,14 @@
             }
         }
 
-        @Test func `A token that is not accepted ends the client for good`() async throws {
+        @Test func `A rejected token ends the client for good`() async throws {
             try await withServer { server, _ in
                 let client = try Client(server, "")
                 #expect(await client.runs.value == .authenticationFailed)
             }
         }
 
-        @Test func `A gateway that ends tells its clients when to come again, and they resume`() async throws {
+        @Test func `A stopping gateway tells its clients when to reconnect, and they resume`() async throws {
             let buffer = MemoryReplayBuffer()
             var settings = GatewayServerSettings()
             settings.shutdownSpread = .milliseconds(10)
@@ -107,7 +107,7 @@
             await second.shutDown()
         }
 
-        @Test func `A client that floods is closed by its code, and one that speaks no JSON too`() async throws {
+        @Test func `A flooding client, and one that doesn't send JSON, are each closed with their code`() async throws {
             try await withServer { server, _ in
                 let cases: [([String], UInt16)] = [
                     (Array(repeating: #"{"op":1,"d":null}"#, count: 130), 4008), (["hello"], 4002),
@@ -124,7 +124,7 @@
             }
         }
 
-        @Test func `An address has so many sockets and no more`() async throws {
+        @Test func `An address has a limited number of sockets`() async throws {
             var settings = GatewayServerSettings()
             settings.socket.connectionsPerAddress = 2
             let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
@@ -147,7 +147,7 @@
             return (response as? HTTPURLResponse)?.statusCode ?? 0
         }
 
-        @Test func `Events are published over HTTP with the token only, and not at all without one`() async throws {
+        @Test func `Events can be published over HTTP only with the token`() async throws {
             var settings = GatewayServerSettings()
             settings.metricsPort = 0
             let closed = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
@@ -191,7 +191,7 @@
             #expect(try await message { $0.socket.connectionsMax = 1 } == nil)
         }
 
-        @Test func `A store's error goes to the operator, and not to the client`() async throws {
+        @Test func `A store's error is reported to the operator, not to the client`() async throws {
             var settings = GatewayServerSettings()
             let problems = Locked<[GatewayProblem]>([])
             settings.onProblem = { problem in problems.withLock { $0.append(problem) } }
@@ -210,7 +210,7 @@
             await server.shutDown()
         }
 
-        @Test func `Clear text is served on this machine only`() async throws {
+        @Test func `Unencrypted connections are served on this machine only`() async throws {
             var settings = GatewayServerSettings()
             settings.host = "0.0.0.0"
             await #expect(throws: WebSocketError.self) {
@@ -253,7 +253,7 @@
         let socket = try await WebSocketDialer.connect(WebSocketAddress("ws://127.0.0.1:\(server.port)/"))
         for frame in frames { socket.send(text: Array(frame.utf8)) }
         var code: UInt16?
-        await socket.read { if case .closed(let told) = $0 { code = told } }
+        await socket.read { if case .closed(let received) = $0 { code = received } }
         return code
     }
 

@@ -15,7 +15,7 @@
         private static let frames: [(what: String, bytes: [UInt8], code: UInt16)] = [
             ("no mask", RawSocket.frame(0x81, [0x7b, 0x7d], isMasked: false), 1002),
             ("a terabyte", [0x82, 0xff, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], 1009),
-            ("more than a message may have", [0x82, 0xff, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], 1009),
+            ("larger than a message may be", [0x82, 0xff, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], 1009),
             ("a ping in fragments", RawSocket.frame(0x09, []), 1002),
             ("a long ping", RawSocket.frame(0x89, Array(repeating: 0, count: 126)), 1002),
             ("a reserved operation", RawSocket.frame(0x83, []), 1002),
@@ -101,7 +101,7 @@
             await server.shutDown()
         }
 
-        @Test func `Pages of other sites get no socket, and clients that are no browsers do`() async throws {
+        @Test func `Pages of other sites get no socket, and non-browser clients do`() async throws {
             try await withServer { server, _ in
                 let own = "127.0.0.1:\(server.port)"
                 for (host, headers, status) in [
@@ -140,7 +140,7 @@
             await server.shutDown()
         }
 
-        @Test func `A proxy for TCP names its client first, and no other connection may`() async throws {
+        @Test func `Only a trusted TCP proxy may name its client first`() async throws {
             var settings = GatewayServerSettings()
             settings.trustedProxies = ["127.0.0.1"]
             settings.usesProxyProtocol = true
@@ -164,7 +164,7 @@
             await server.shutDown()
         }
 
-        @Test func `Without that setting the header of a proxy is no request`() async throws {
+        @Test func `Without the setting, a proxy header is an invalid request`() async throws {
             try await withServer { server, _ in
                 let socket = try await RawSocket(server)
                 socket.send(Array(("PROXY TCP4 192.0.2.1 127.0.0.1 1 443\r\n" + RawSocket.upgrade(server)).utf8))
@@ -185,7 +185,7 @@
             return try NIOSSLContext(configuration: configuration)
         }
 
-        @Test func `Over TLS a client that trusts the certificate is served, and no other connects`() async throws {
+        @Test func `Over TLS only a client that trusts the certificate connects`() async throws {
             var settings = GatewayServerSettings()
             settings.certificateFile = Self.file("gateway.pem")
             settings.keyFile = Self.file("gateway.key.pem")
@@ -214,7 +214,9 @@
             await server.shutDown()
         }
 
-        @Test func `A certificate without its key, with another's or none at all is refused by name`() async throws {
+        @Test func `A certificate with a missing or wrong key, or a missing certificate, is rejected by name`()
+            async throws
+        {
             for (certificate, key) in [
                 ("gateway.pem", nil), (nil, "gateway.key.pem"), ("gateway.pem", "stranger.key.pem"),
                 ("missing.pem", "gateway.key.pem"), ("gateway.key.pem", "gateway.pem"),

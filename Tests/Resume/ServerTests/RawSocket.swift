@@ -130,7 +130,7 @@
                         frames.append(frame)
                         if try await isEnough(frames) { throw Enough() }
                     case .binary: break
-                    case .closed(let told): code = told
+                    case .closed(let received): code = received
                     }
                 }
             } catch is Enough {

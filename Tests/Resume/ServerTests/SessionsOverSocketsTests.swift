@@ -44,17 +44,18 @@
             return (numbers, !after.greetings.isEmpty)
         }
 
-        @Test func `K20 over sockets: a server that lost its buffer refuses old cursors, and the client begins anew`()
+        @Test func `K20 over sockets: a server that lost its buffer rejects old cursors, and the client starts over`()
             async throws
         {
             let after = try await others(keepsEpoch: false)
             #expect(after.numbers == [106])
             #expect(after.fresh)
             let faulty = try await others(keepsEpoch: true)
-            #expect(faulty.numbers == [104, 105, 106], "in one epoch an old cursor gets other events as its own")
+            #expect(faulty.numbers == [104, 105, 106], "within one epoch an old cursor gets other events than its own")
         }
 
-        @Test func `K21 over sockets: who is too many is told when to come again, and the others are let in`()
+        @Test
+        func `K21 over sockets: clients beyond the limit are told when to reconnect, and the others are admitted`()
             async throws
         {
             for (admission, expected) in [
@@ -105,7 +106,7 @@
             await server.shutDown()
         }
 
-        @Test func `Of two connections of one session the newer goes on, and two sessions of a user both hear`()
+        @Test func `The newer of two connections of a session continues, and two sessions of a user both get events`()
             async throws
         {
             let server = try await start(MemoryReplayBuffer())
@@ -172,7 +173,7 @@
         // MARK: The client
 
         @Test(arguments: FrameEncoding.allCases)
-        func `In either encoding a client gets the same, and what READY tells`(encoding: FrameEncoding) async throws {
+        func `A client gets the same events and Ready fields in either encoding`(encoding: FrameEncoding) async throws {
             struct Ready: Decodable { let user: String, platform: String }
             let greeting = GatewayApp(
                 authenticate: { token, _ in token },
@@ -191,7 +192,7 @@
             await server.shutDown()
         }
 
-        @Test func `An app that fails to say what READY tells has its client come again`() async throws {
+        @Test func `If the app can't provide the Ready fields, its client reconnects`() async throws {
             struct Failure: Error {}
             let tries = Locked(0)
             let failing = GatewayApp(
@@ -212,7 +213,7 @@
             await server.shutDown()
         }
 
-        @Test func `A user that the app disconnects is cut off at every gateway`() async throws {
+        @Test func `A user disconnected by the app is disconnected at every gateway`() async throws {
             let isBanned = Locked(false)
             let app = GatewayApp(users: { token, _ in
                 token == "anna" && isBanned.withLock { $0 } ? nil : GatewayUser(token)
@@ -235,7 +236,7 @@
             for server in servers { await server.shutDown() }
         }
 
-        @Test func `The subprotocol is the best that both know, and none where none is offered`() async throws {
+        @Test func `The subprotocol is the best common one, and none if none is offered`() async throws {
             let server = try await start(MemoryReplayBuffer())
             let (binary, json) = (FrameEncoding.binary.subprotocol, FrameEncoding.json.subprotocol)
             for (offered, agreed) in [
@@ -247,13 +248,13 @@
                 var code: UInt16?
                 // The kind of frame that was not agreed on.
                 socket.send([1], isText: agreed == binary)
-                await socket.read { if case .closed(let told) = $0 { code = told } }
+                await socket.read { if case .closed(let received) = $0 { code = received } }
                 #expect(code == CloseCode.decodeError.rawValue)
             }
             await server.shutDown()
         }
 
-        @Test func `An app that never answers for a token holds up neither the next attempt nor the end`() async throws
+        @Test func `An app that never answers about a token blocks neither the next attempt nor the end`() async throws
         {
             let server = try await start(MemoryReplayBuffer())
             let asked = Locked(0)

@@ -57,7 +57,7 @@
         }
 
         @Test(arguments: ["", "GET / HTTP/1.1\r\nHost: here\r\n", "PUT / HTTP/1.1\r\nContent-Length: 9\r\n\r\nhalf"])
-        func `A request that does not end is not waited for`(half: String) async throws {
+        func `An incomplete request isn't waited for`(half: String) async throws {
             let channel = try await connection { _ in .init(status: 200, text: "") }
             await channel.testingEventLoop.advanceTime(by: HTTPService.requestTimeout - .seconds(1))
             try await channel.writeInbound(ByteBuffer(string: half))

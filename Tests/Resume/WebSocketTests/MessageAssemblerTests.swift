@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func `Fragments become one message, cut anywhere, and the next one begins anew`() throws {
+    @Test func `Fragments cut anywhere become one message, and the next message is separate`() throws {
         let text = Array("gr\u{fc}n \u{1f33f}".utf8.prefix(8))
         for cut in 0...4 {
             var assembler = MessageAssembler(bytesMax: 9)

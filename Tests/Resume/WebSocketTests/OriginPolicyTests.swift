@@ -16,7 +16,7 @@
         }
 
         @Test(arguments: ["127.0.0.1:8080", "localhost:8080", "LOCALHOST:8080", "127.1.2.3:8080", "[::1]:8080"])
-        func `A program on this machine is answered, and so is a page of the server itself`(host: String) {
+        func `A program on this machine is answered, and so is the server's own page`(host: String) {
             #expect(refusal(host) == nil)
             #expect(refusal(host, origin: "http://\(host.lowercased())") == nil)
         }
@@ -26,7 +26,7 @@
             "127.0.0.1:8081", "127.0.0.1", "localhost:", "localhost:08080x", "", "10.0.0.1:8080", "::1:8080",
             "user@127.0.0.1:8080", "[::1]", "0.0.0.0:8080",
         ])
-        func `A name that a page can lead to this machine is refused`(host: String) {
+        func `A host name that a page can resolve to this machine is rejected`(host: String) {
             #expect(refusal(host) == 421)
         }
 
@@ -39,7 +39,7 @@
             #expect(refusal("127.0.0.1:8080", origin: origin) == 403)
         }
 
-        @Test func `Hosts and origins that are given twice, and no host, are refused`() {
+        @Test func `Repeated hosts and origins, and a missing host, are rejected`() {
             func refusal(_ headers: [(String, String)]) -> UInt? {
                 let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/", headers: HTTPHeaders(headers))
                 return OriginPolicy().refusal(head, port: 8080)?.code
@@ -50,7 +50,7 @@
             #expect(refusal([host, origin, ("Origin", "http://attacker.example")]) == 403)
         }
 
-        @Test func `With TLS any name will do, and pages come from the server's own site or a listed one`() {
+        @Test func `With TLS any host is accepted, and pages must be from the server's own site or a listed one`() {
             #expect(refusal("gateway.example", isSecure: true) == nil)
             for origin in ["https://gateway.example", "https://gateway.example:443"] {
                 #expect(refusal("gateway.example", origin: origin, isSecure: true) == nil)

@@ -55,7 +55,7 @@
             }
         }
 
-        @Test func `No bytes trap, and none make it wait for more than its bound`() {
+        @Test func `No bytes trap or make it wait beyond its bound`() {
             var random = SplitMix64(seed: 53)
             for (bytes, _) in Self.headers {
                 for _ in 0..<2000 {

@@ -11,7 +11,7 @@
             return limits
         }
 
-        @Test func `The last tenth of places is for addresses that are known`() {
+        @Test func `The last tenth of places is reserved for known addresses`() {
             var admission = SocketAdmission(limits(20))
             admission.remember("known")
             for number in 0..<18 { #expect(admission.admit("stranger \(number)") != nil) }
@@ -24,7 +24,7 @@
             #expect(admission.admit("known") != nil)
         }
 
-        @Test func `As many addresses are known as fit, and the newest are among them`() {
+        @Test func `The number of known addresses is bounded, and the newest are kept`() {
             var admission = SocketAdmission(limits(1))
             let count = 3 * SocketAdmission.knownAddressesMax
             for number in 0..<count { admission.remember("\(number)") }

@@ -149,33 +149,33 @@ private final class DeliveryRun {
                 executor.runAll()
                 let progress = progress.withLock { $0 }
                 if let failure = progress.failure { return failure }
-                if progress.delivered == simulation.envelopes { return try lingerAndCheck() }
+                if progress.delivered == simulation.envelopes { return try settleAndCheck() }
                 if simulation.hasFaults { try causeFaults() }
                 if progress.isStalled { startSending() }
                 if let liar {
                     liar.lie(&random)
-                    if let failure = whatTheLiarDid() { return failure }
+                    if let failure = liarViolation() { return failure }
                 }
                 network.advance(by: .milliseconds(1))
             }
-            return "\(delivered) of \(simulation.envelopes) had arrived after \(simulation.patience)"
+            return "\(delivered) of \(simulation.envelopes) arrived within \(simulation.patience)"
         } catch {
             return "\(error)"
         }
     }
 
-    private func whatTheLiarDid() -> String? {
+    private func liarViolation() -> String? {
         guard let receiving else { return nil }
         if !receiving.isWithinBudgets { return "a peer made the receiver hold more than its budget" }
         let isForged = (0..<4).contains { feature in
             let source = receiving.latestPeerSnapshot(featureID: "\(feature)")?.metadata.sourcePeerID
             return source != nil && source != FloodingPeer.id
         }
-        return isForged ? "a peer spoke for the sender and was believed" : nil
+        return isForged ? "the receiver accepted a message forged in the sender's name" : nil
     }
 
     /// Checks that no envelope arrives a second time.
-    private func lingerAndCheck() throws -> String? {
+    private func settleAndCheck() throws -> String? {
         network.heal()
         network.advance(by: .seconds(20))
         executor.runAll()

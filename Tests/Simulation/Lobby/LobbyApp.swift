@@ -16,13 +16,13 @@ final class LobbyApp: Sendable {
 
     let device: Int
     let ledger: LobbyLedger
-    private let tell: @Sendable (String) -> Void
+    private let log: @Sendable (String) -> Void
     private let lobby = Locked<Lobby?>(nil)
     /// All sessions that the lobby has opened.
     private let sessions = Locked<[Session]>([])
     /// Calls of the lobby that haven't returned.
     private let calls = Locked<[String: Int]>([:])
-    private let isDead = Locked(false)
+    private let hasCrashed = Locked(false)
     /// The IDs of taps that no other device is known to hold.
     private let unsettled = Locked<[(number: UInt32, session: UUID, id: UUID)]>([])
 
@@ -30,11 +30,11 @@ final class LobbyApp: Sendable {
     @MainActor init(
         device: Int, transport: any SessionSyncTransport, clock: some DeliveryClock, store: SimulatedDisk?,
         membersMax: Int, seed: UInt64, ledger: LobbyLedger,
-        tell: @escaping @Sendable (String) -> Void
+        log: @escaping @Sendable (String) -> Void
     ) {
         self.device = device
         self.ledger = ledger
-        self.tell = tell
+        self.log = log
         let random = Locked(SplitMix64(seed: seed))
         var configuration = Lobby.Configuration()
         configuration.audience = .everyPeer
@@ -69,21 +69,21 @@ final class LobbyApp: Sendable {
             }
         }
         lobby.onChange = { [weak lobby, ledger] change in
-            guard let lobby, ![.devices, .sighted].contains(change) else { return }
+            guard let lobby, ![.devices, .observed].contains(change) else { return }
             if change == .storeFailed { ledger.fail("store: \(lobby.storeError.map { "\($0)" } ?? "-")") }
-            tell("\(change) \(lobby.invitation?.shortly ?? "-")")
+            log("\(change) \(lobby.invitation?.shortly ?? "-")")
         }
         self.lobby.withLock { $0 = lobby }
         call("start") { await $0.start() }
     }
 
-    // MARK: - What a user does
+    // MARK: - User actions
 
     @MainActor func open() {
         call("open") { [ledger] lobby in
             let before = lobby.invitation?.number ?? 0
             await lobby.open()
-            if (lobby.invitation?.number ?? 0) <= before { ledger.fail("open has not taken over") }
+            if (lobby.invitation?.number ?? 0) <= before { ledger.fail("open hasn't taken over") }
         }
     }
 
@@ -93,9 +93,9 @@ final class LobbyApp: Sendable {
             let tap = try session.submit(.tap(number))
             ledger.add(number, to: session.sessionID, on: device)
             unsettled.withLock { $0.append((number, session.sessionID, tap.metadata.eventID)) }
-            tell("taps \(number) in \(session.sessionID.shortly)")
+            log("taps \(number) in \(session.sessionID.shortly)")
         } catch SessionSyncError.sessionEnded, SessionSyncError.sessionClosed {
-            tell("the session is over")
+            log("the session is over")
         } catch {
             ledger.fail("submit threw \(error)")
         }
@@ -107,7 +107,7 @@ final class LobbyApp: Sendable {
             try lobby.withLock { $0 }?.invite(peerID)
             return true
         } catch {
-            tell("\(error)")
+            log("\(error)")
             return false
         }
     }
@@ -132,18 +132,18 @@ final class LobbyApp: Sendable {
     }
 
     /// Ends the process.
-    @MainActor func die() {
-        isDead.withLock { $0 = true }
+    @MainActor func crash() {
+        hasCrashed.withLock { $0 = true }
         for session in sessions.withLock({ $0 }) { session.stop() }
         sessions.withLock { $0 = [] }
         let lobby = lobby.withLock { $0.take() }
         lobby?.onChange = { _ in }
     }
 
-    // MARK: - What is looked at
+    // MARK: - Observations
 
     @MainActor func noteTaps() {
-        guard !unsettled.withLock({ $0.isEmpty }), !isDead.withLock({ $0 }) else { return }
+        guard !unsettled.withLock({ $0.isEmpty }), !hasCrashed.withLock({ $0 }) else { return }
         for (number, sessionID, id) in unsettled.withLock({ $0 }) {
             let session = sessions.withLock { $0 }.last { $0.sessionID == sessionID }
             switch session?.delivery(of: id).step {
@@ -162,7 +162,7 @@ final class LobbyApp: Sendable {
         let others = sessions.withLock { $0 }.filter { $0 !== lobby.session && $0.phase == .running }
         return LobbyView(
             device: device, invitation: lobby.invitation, part: lobby.part, hanging: hanging,
-            runningElsewhere: others.map(\.sessionID.shortly), sighting: lobby.observed,
+            runningElsewhere: others.map(\.sessionID.shortly), observed: lobby.observed,
             session: lobby.session.map { session in
                 LobbyView.Session(
                     id: session.sessionID, state: session.state, isMember: session.isMember,
@@ -188,7 +188,7 @@ struct LobbyView: Sendable {
     /// Calls that haven't returned.
     let hanging: [String]
     let runningElsewhere: [String]
-    let sighting: SessionSighting<LobbyFeature.State>?
+    let observed: ObservedSession<LobbyFeature.State>?
     let session: Session?
 
     var name: String { LobbySchedule.name(of: device) }

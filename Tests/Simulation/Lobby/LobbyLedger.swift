@@ -35,7 +35,7 @@ final class LobbyLedger: Sendable {
     func crash(_ device: Int, losesStore: Bool) {
         facts.withLock { facts in
             for id in facts.taps.keys {
-                facts.taps[id]?.endLife(of: device)
+                facts.taps[id]?.crash(of: device)
                 if losesStore { facts.taps[id]?.loseStore(of: device) }
             }
             for id in facts.enders.keys { facts.enders[id]?.remove(device) }

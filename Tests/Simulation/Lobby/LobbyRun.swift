@@ -47,7 +47,7 @@ final class LobbyRun {
 
     /// - Returns: The failure, or nil.
     func play() -> String? {
-        defer { for device in apps.indices { die(device) } }
+        defer { for device in apps.indices { crash(device) } }
         for entry in schedule.entries {
             advance(by: entry.at - network.elapsed)
             perform(entry.step)
@@ -60,7 +60,7 @@ final class LobbyRun {
     private func settle() -> String? {
         network.heal()
         network.conditions = .calm
-        if let absent = schedule.absent { die(absent) }
+        if let absent = schedule.absent { crash(absent) }
         for device in apps.indices where device != schedule.absent { launch(device) }
         note("calm")
         if schedule.absent != nil {
@@ -69,7 +69,7 @@ final class LobbyRun {
         }
         // A device that has closed its session reports the end after a relaunch.
         for view in views() where view.session?.isClosed == true && schedule.keepers.contains(view.device) {
-            die(view.device)
+            crash(view.device)
             launch(view.device)
         }
         let start = network.elapsed
@@ -92,7 +92,7 @@ final class LobbyRun {
             if last != nil { wellSince = nil } else { wellSince = wellSince ?? network.elapsed }
             if let wellSince, network.elapsed - wellSince >= Self.calm { return nil }
         }
-        return last ?? "what was well was so for a moment only"
+        return last ?? "all checks held for a moment only"
     }
 
     private func advance(by duration: Duration) {
@@ -128,7 +128,7 @@ final class LobbyRun {
         case .launch(let device): launch(device)
         case .crash(let device, let losesStore):
             guard apps[device] != nil else { return }
-            die(device, losesStore: losesStore)
+            crash(device, losesStore: losesStore)
         case .cut(let devices):
             note("partition", "\(step)")
             let (here, there) = apps.indices.reduce(into: ([SessionPeer](), [SessionPeer]())) { sides, device in
@@ -191,7 +191,7 @@ final class LobbyRun {
                 let app = LobbyApp(
                     device: device, transport: transport, clock: network.clock(of: peer), store: store,
                     membersMax: schedule.membersMax, seed: seed, ledger: ledger,
-                    tell: { [weak network] line in
+                    log: { [weak network] line in
                         let time = network.map { Int($0.elapsed / .milliseconds(1)) } ?? 0
                         log.withLock { $0.append("\(time) ms \(LobbySchedule.name(of: device)): \(line)") }
                     })
@@ -199,11 +199,11 @@ final class LobbyRun {
             }
             apps[device] = made.withLock { $0 }
         } catch {
-            ledger.fail("a transport could not begin: \(error)")
+            ledger.fail("a transport couldn't start: \(error)")
         }
     }
 
-    private func die(_ device: Int, losesStore: Bool = false) {
+    private func crash(_ device: Int, losesStore: Bool = false) {
         let invitation = views().first { $0.device == device }?.invitation
         guard let app = apps[device].take() else { return }
         remembered[device] = losesStore || !schedule.keepers.contains(device) ? nil : invitation?.number
@@ -211,7 +211,7 @@ final class LobbyRun {
         disks[device].turnOff()
         if losesStore { disks[device].contents = .init() }
         ledger.crash(device, losesStore: losesStore || !schedule.keepers.contains(device))
-        onMain { app.die() }
+        onMain { app.crash() }
         network.crash(peer(device))
         thread.runAll()
     }

@@ -4,14 +4,14 @@ import MeshResume
 import MeshResumeGateway
 import MeshVirtualTime
 
-// MARK: - Gateways, their store, and what befalls them
+// MARK: - Gateways, their store and faults
 
 extension MailboxRun {
     mutating func carryOut(gateway: Int) {
         for (key, directive) in gateways[gateway].takeDirectives() {
             switch directive {
             case .send(let bytes): send(.toDevice(key: key, bytes), key, up: false)
-            case .close: send(.deviceHears(end: key), key, up: false)
+            case .close: send(.deviceDisconnects(key: key), key, up: false)
             case .write(let write):
                 writes[key, default: []].append(write)
                 if writes[key]?.count == 1 { enter(.write(key: key), within: storeDelay) }
@@ -44,7 +44,7 @@ extension MailboxRun {
             gateways[gateway].read(store.queues.page(of: stream, after: position, limit: limit, time), on: key, time)
         case .view(let stream):
             gateways[gateway].viewed(store.values.values(MailboxCore.viewedNames, of: stream), of: stream, time)
-        case .pass(let bytes, let stream): tell(.passed(bytes, stream: stream))
+        case .pass(let bytes, let stream): notify(.passed(bytes, stream: stream))
         default: return
         }
     }
@@ -78,20 +78,20 @@ extension MailboxRun {
         }
         guard let change = store.perform(write, time) else { return .full }
         if let notice = change.notice {
-            for gateway in hearers(of: notice.stream) {
+            for gateway in gatewaysServing(notice.stream) {
                 enter(.notice(notice, gateway: gateway), within: 50 + storeDelay)
             }
         }
-        for word in change.words { tell(word) }
+        for word in change.words { notify(word) }
         return .done
     }
 
-    private mutating func tell(_ word: MailboxWord) {
-        for gateway in hearers(of: word.stream) { enter(.word(word, gateway: gateway), within: 50 + storeDelay) }
+    private mutating func notify(_ word: MailboxWord) {
+        for gateway in gatewaysServing(word.stream) { enter(.word(word, gateway: gateway), within: 50 + storeDelay) }
     }
 
     /// Returns the gateways that the store notifies of a change of this stream. A notice may be lost.
-    private mutating func hearers(of stream: String) -> [Int] {
+    private mutating func gatewaysServing(_ stream: String) -> [Int] {
         gateways.indices.filter { gateway in
             served[gateway][stream, default: 0] > 0 && (areFaultsOver || !random.happens(rate: 0.1))
         }
@@ -105,19 +105,19 @@ extension MailboxRun {
             guard let receiver = devices.firstIndex(where: { $0.id.description == stream }),
                 let number = QueuedNumber.read(event)
             else { return }
-            letters[sender][receiver].answered.insert(number)
+            exchanges[sender][receiver].answered.insert(number)
         case .set(let value, let name, let stream, _) where name.hasPrefix("latest/"):
             guard let receiver = devices.firstIndex(where: { $0.id.description == stream }) else { return }
-            if value.reduce(0, { $0 << 8 | Int($1) }) == letters[sender][receiver].latest {
-                letters[sender][receiver].latestIsAnswered = true
+            if value.reduce(0, { $0 << 8 | Int($1) }) == exchanges[sender][receiver].latest {
+                exchanges[sender][receiver].latestIsAnswered = true
             }
         default: return
         }
     }
 
-    // MARK: Harm
+    // MARK: Faults
 
-    mutating func doHarm() {
+    mutating func injectFault() {
         let device = Int(random.upTo(UInt64(devices.count - 1)))
         switch random.upTo(99) {
         case 0..<50:
@@ -140,7 +140,7 @@ extension MailboxRun {
         }
     }
 
-    mutating func burst(_ device: Int) {
+    mutating func sendBurst(_ device: Int) {
         guard faults.losesStore, let key = devices[device].key else { return }
         slowUntil = now + 6_000_000_000
         for _ in 0..<8 { post(from: device) }
@@ -152,10 +152,10 @@ extension MailboxRun {
         count("store emptied")
         admittedAt = admittedAt.map { _ in nil }
         store = makeStore()
-        for sender in letters.indices {
-            for receiver in letters[sender].indices {
-                letters[sender][receiver].excused.formUnion(letters[sender][receiver].answered)
-                if letters[sender][receiver].latestIsAnswered { letters[sender][receiver].latestIsExcused = true }
+        for sender in exchanges.indices {
+            for receiver in exchanges[sender].indices {
+                exchanges[sender][receiver].excused.formUnion(exchanges[sender][receiver].answered)
+                if exchanges[sender][receiver].latestIsAnswered { exchanges[sender][receiver].latestIsExcused = true }
             }
         }
     }

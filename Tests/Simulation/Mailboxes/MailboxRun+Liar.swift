@@ -40,6 +40,6 @@ extension MailboxRun {
     }
 
     mutating func misattribute(_ number: Int, _ sender: Int, _ receiver: Int) {
-        complaint = "device \(receiver) gets message \(number) of device \(sender), which never sent it"
+        complaint = "device \(receiver) receives message \(number) of device \(sender), which never sent it"
     }
 }

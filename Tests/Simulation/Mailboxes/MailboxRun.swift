@@ -36,11 +36,11 @@ struct MailboxRun: GatewayRun {
         case write(key: Int)
         case notice(ReplayNotice, gateway: Int)
         case word(MailboxWord, gateway: Int)
-        case deviceHears(end: Int)
-        case gatewayHears(end: Int)
+        case deviceDisconnects(key: Int)
+        case gatewayDisconnects(key: Int)
         case fault
         /// A device sends many messages to a slow store, which is emptied meanwhile. The device misses the answers.
-        case burst(device: Int)
+        case sendBurst(device: Int)
         case cut(key: Int)
         case emptying
     }
@@ -54,7 +54,7 @@ struct MailboxRun: GatewayRun {
     }
 
     /// The messages from one device to another.
-    struct Correspondence {
+    struct Exchange {
         /// Numbers of accepted queued messages. `excused` messages may be missing, because the store was emptied: it
         /// lost them after its answer, or had forgotten the admission and rejected them.
         var accepted: [Int] = []
@@ -82,7 +82,7 @@ struct MailboxRun: GatewayRun {
     var writes: [Int: [MailboxWrite]] = [:]
     /// Connections that had a failed write.
     var failedKeys: Set<Int> = []
-    var letters: [[Correspondence]] = []
+    var exchanges: [[Exchange]] = []
     var keyCount = 0
     var postCount = 0
     var receivedCount = 0
@@ -103,8 +103,8 @@ struct MailboxRun: GatewayRun {
         devices = (0..<Self.deviceCount).compactMap { index in
             MailboxID(bytes: [UInt8](repeating: UInt8(index + 1), count: MailboxID.byteCount)).map { Device(id: $0) }
         }
-        letters = Array(
-            repeating: Array(repeating: Correspondence(), count: devices.count), count: devices.count)
+        exchanges = Array(
+            repeating: Array(repeating: Exchange(), count: devices.count), count: devices.count)
         for _ in 0..<2 {
             gateways.append(makeGateway())
             served.append([:])
@@ -115,7 +115,7 @@ struct MailboxRun: GatewayRun {
             for _ in 0..<60 { enter(.post(device: index), within: 120_000) }
         }
         for _ in 0..<50 { enter(.fault, within: 120_000) }
-        if seed % 4 == 0 { for index in devices.indices { enter(.burst(device: index), within: 110_000) } }
+        if seed % 4 == 0 { for index in devices.indices { enter(.sendBurst(device: index), within: 110_000) } }
         enter(.gatewayTick, within: 1000)
     }
 
@@ -138,17 +138,19 @@ struct MailboxRun: GatewayRun {
     private mutating func check() {
         for sender in honest {
             for receiver in honest where sender != receiver && complaint == nil {
-                let letter = letters[sender][receiver]
-                let missing = letter.accepted.filter { !letter.received.contains($0) && !letter.excused.contains($0) }
-                if let first = missing.first {
-                    complaint = "device \(receiver) never got message \(first) of device \(sender)"
+                let exchange = exchanges[sender][receiver]
+                let missing = exchange.accepted.filter {
+                    !exchange.received.contains($0) && !exchange.excused.contains($0)
                 }
-                if let latest = letter.latest, letter.shown != latest, !letter.latestIsExcused {
+                if let first = missing.first {
+                    complaint = "device \(receiver) never received message \(first) of device \(sender)"
+                }
+                if let latest = exchange.latest, exchange.shown != latest, !exchange.latestIsExcused {
                     complaint =
-                        "device \(receiver) shows \(letter.shown as Any) of device \(sender), not \(latest)"
+                        "device \(receiver) shows \(exchange.shown as Any) of device \(sender), not \(latest)"
                 }
                 if devices[receiver].presences[devices[sender].id]?.first != 1 {
-                    complaint = "device \(receiver) does not know that device \(sender) is there"
+                    complaint = "device \(receiver) doesn't know that device \(sender) is present"
                 }
             }
         }
@@ -198,13 +200,13 @@ extension MailboxRun {
         case .word(let word, let gateway):
             gateways[gateway].changed(word, time)
             carryOut(gateway: gateway)
-        case .deviceHears(let key): deviceHears(end: key)
-        case .gatewayHears(let key):
+        case .deviceDisconnects(let key): deviceDisconnects(key: key)
+        case .gatewayDisconnects(let key):
             guard let pipe = pipes[key] else { return }
             gateways[pipe.gateway].remove(key)
             carryOut(gateway: pipe.gateway)
-        case .fault: if !areFaultsOver { doHarm() }
-        case .burst(let device): burst(device)
+        case .fault: if !areFaultsOver { injectFault() }
+        case .sendBurst(let device): sendBurst(device)
         case .cut(let key): cut(key)
         case .emptying: loseStore()
         }
@@ -225,10 +227,10 @@ extension MailboxRun {
         carryOut(device: device)
         guard taking == .taken else { return }
         if isLatest {
-            letters[device][receiver].latest = number
-            (letters[device][receiver].latestIsExcused, letters[device][receiver].latestIsAnswered) = (false, false)
+            exchanges[device][receiver].latest = number
+            (exchanges[device][receiver].latestIsExcused, exchanges[device][receiver].latestIsAnswered) = (false, false)
         } else {
-            letters[device][receiver].accepted.append(number)
+            exchanges[device][receiver].accepted.append(number)
         }
     }
 
@@ -253,7 +255,7 @@ extension MailboxRun {
         carryOut(device: pipe.device)
     }
 
-    mutating func deviceHears(end key: Int) {
+    mutating func deviceDisconnects(key: Int) {
         guard let pipe = pipes[key] else { return }
         pipes[key]?.isUp = false
         gateways[pipe.gateway].remove(key)
@@ -289,7 +291,7 @@ extension MailboxRun {
             case .drop:
                 if let key = devices[device].key {
                     cut(key, deviceKnows: false)
-                    deviceHears(end: key)
+                    deviceDisconnects(key: key)
                 }
             }
             directives += devices[device].core.takeDirectives()
@@ -303,44 +305,44 @@ extension MailboxRun {
             honest.contains(receiver)
         else { return }
         if let admittedAt = admittedAt[receiver], admittedAt == 0 || now - admittedAt > 120_000_000_000 {
-            complaint = "device \(sender) was refused by device \(receiver) at \(time): \(reason)"
+            complaint = "device \(sender) was rejected by device \(receiver) at \(time): \(reason)"
             return
         }
         refusedCount += 1
         if post.lane == .queue {
-            letters[sender][receiver].excused.insert(post.bytes.reduce(0) { $0 << 8 | Int($1) })
+            exchanges[sender][receiver].excused.insert(post.bytes.reduce(0) { $0 << 8 | Int($1) })
         } else {
-            letters[sender][receiver].latestIsExcused = true
+            exchanges[sender][receiver].latestIsExcused = true
         }
     }
 
     private mutating func received(_ packet: MailboxPacket, _ receiver: Int) {
         guard let sender = devices.firstIndex(where: { $0.id == packet.from }) else {
-            complaint = "device \(receiver) hears of somebody whom there is not"
+            complaint = "device \(receiver) hears of a device that doesn't exist"
             return
         }
         guard honest.contains(sender), honest.contains(receiver) else { return }
         let number = packet.bytes.reduce(0) { $0 << 8 | Int($1) }
         if packet.lane == .latest {
             guard number <= postCount else { return misattribute(number, sender, receiver) }
-            letters[sender][receiver].shown = max(number, letters[sender][receiver].shown ?? 0)
+            exchanges[sender][receiver].shown = max(number, exchanges[sender][receiver].shown ?? 0)
             return
         }
-        let isOvertaken = number < letters[sender][receiver].newest
-        guard letters[sender][receiver].accepted.contains(number) else {
+        let isOvertaken = number < exchanges[sender][receiver].newest
+        guard exchanges[sender][receiver].accepted.contains(number) else {
             return misattribute(number, sender, receiver)
         }
         // The seal's counter rejects duplicates and overtaken messages. A message is overtaken if the store lost it and
         // its sender repeats it because it didn't receive the answer. A wrong order shows as a missing message.
         guard !isOvertaken || faults.opensOvertaken,
-            letters[sender][receiver].received.insert(number).inserted
+            exchanges[sender][receiver].received.insert(number).inserted
         else { return }
         receivedCount += 1
         if isOvertaken {
             complaint =
-                "device \(receiver) gets message \(number) of device \(sender) after "
-                + "\(letters[sender][receiver].newest), at \(time)"
+                "device \(receiver) receives message \(number) of device \(sender) after "
+                + "\(exchanges[sender][receiver].newest), at \(time)"
         }
-        letters[sender][receiver].newest = number
+        exchanges[sender][receiver].newest = number
     }
 }

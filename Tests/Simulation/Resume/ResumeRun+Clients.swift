@@ -47,12 +47,12 @@ extension ResumeRun {
     /// Starts at a sequence: the app loads everything up to there by other means.
     private mutating func begin(_ id: String, at sequence: UInt64, _ client: Int) {
         guard let session = GatewaySessionID(id), let loss = lossByEpoch[session.epoch] else {
-            complaint = "'\(id)' is no session's id"
+            complaint = "'\(id)' isn't a session's ID"
             return
         }
         let user = clients[client].user
         if clients[client].known != nil, clients[client].begunAt == loss, !faults.keepsEpoch {
-            complaint = "client \(client) began anew, though nothing was lost"
+            complaint = "client \(client) started fresh, though nothing was lost"
         }
         clients[client].known = sequence == 0 ? baselines[loss][user] : places["\(user)/\(loss)/\(sequence)"]
         clients[client].begunAt = loss
@@ -73,26 +73,26 @@ extension ResumeRun {
         faultCounts["app failed to process", default: 0] += 1
         if let key = clients[client].key { cut(key, deviceKnows: false) }
         clients[client].core.retryUnacknowledged()
-        comeAgain(client)
+        reconnect(client)
     }
 
-    mutating func clientHears(end key: Int, _ code: CloseCode?) {
+    mutating func clientDisconnects(key: Int, _ code: CloseCode?) {
         guard let pipe = pipes[key] else { return }
         pipes[key]?.isUp = false
         gateways[pipe.gateway].remove(key)
         guard clients[pipe.device].key == key else { return }
         clients[pipe.device].core.close()
         carryOut(pipe.device)
-        comeAgain(pipe.device, after: code)
+        reconnect(pipe.device, after: code)
     }
 
-    private mutating func comeAgain(_ client: Int, after code: CloseCode? = nil) {
+    private mutating func reconnect(_ client: Int, after code: CloseCode? = nil) {
         guard clients[client].key != nil else { return }
         clients[client].key = nil
         let wait = clients[client].policy.delay(after: code, atLeast: clients[client].retryAfter)
         clients[client].retryAfter = .zero
         guard let wait else {
-            complaint = "client \(client) was told \(code as Any)"
+            complaint = "client \(client) got close code \(code as Any)"
             return
         }
         queue.enter(.open(client: client), at: now + wait.nanoseconds)
@@ -121,7 +121,7 @@ extension ResumeRun {
         if wantsReconnect, let key = clients[client].key {
             cut(key, deviceKnows: false)
             clients[client].core.close()
-            comeAgain(client)
+            reconnect(client)
             carryOut(client)
         }
         if let due = clients[client].core.deadline, clients[client].tickAt.map({ due < $0 }) ?? true {

@@ -28,11 +28,11 @@ struct ResumeRun: GatewayRun {
         case toClient(key: Int, [UInt8])
         case answer(key: Int, GatewayDirective)
         case notice(ReplayNotice, gateway: Int)
-        case clientHears(end: Int, CloseCode?)
-        case gatewayHears(end: Int)
+        case clientDisconnects(key: Int, CloseCode?)
+        case gatewayDisconnects(key: Int)
         case fault
 
-        static func deviceHears(end: Int) -> Self { .clientHears(end: end, nil) }
+        static func deviceDisconnects(key: Int) -> Self { .clientDisconnects(key: key, nil) }
     }
 
     struct Client {
@@ -162,12 +162,12 @@ extension ResumeRun {
         case .notice(let notice, let gateway):
             gateways[gateway].noticed(notice, time)
             carryOut(gateway: gateway)
-        case .clientHears(let key, let code): clientHears(end: key, code)
-        case .gatewayHears(let key):
+        case .clientDisconnects(let key, let code): clientDisconnects(key: key, code)
+        case .gatewayDisconnects(let key):
             guard let pipe = pipes[key] else { return }
             gateways[pipe.gateway].remove(key)
             carryOut(gateway: pipe.gateway)
-        case .fault: if !areFaultsOver { doHarm() }
+        case .fault: if !areFaultsOver { injectFault() }
         }
     }
 
@@ -186,7 +186,7 @@ extension ResumeRun {
         }
     }
 
-    private mutating func doHarm() {
+    private mutating func injectFault() {
         let client = Int(random.upTo(UInt64(clients.count - 1)))
         switch random.upTo(99) {
         case 0..<50: cutClient(client)
@@ -278,7 +278,7 @@ extension ResumeRun {
         for (key, directive) in gateways[gateway].takeDirectives() {
             switch directive {
             case .send(let bytes): send(.toClient(key: key, bytes), key, up: false)
-            case .close(let code, _): send(.clientHears(end: key, code), key, up: false)
+            case .close(let code, _): send(.clientDisconnects(key: key, code), key, up: false)
             case .authenticate, .locate, .read:
                 let isLate = directive.isForStore && now < max(downUntil, slowUntil)
                 enter(.answer(key: key, directive), within: isLate ? 2000 : 20)

@@ -16,7 +16,7 @@ final class KeyWatchApp: PairApp {
     private let connection: TransportConnection
     private let router: StorageRouter
     private let ready = Locked(false)
-    private let isDead = Locked(false)
+    private let hasCrashed = Locked(false)
     /// True for an earlier version of the app.
     private let isOld: Bool
 
@@ -40,12 +40,12 @@ final class KeyWatchApp: PairApp {
             ready.withLock { $0 = true }
         } catch {
             // A store without power rejects the call in an app's last moments.
-            guard !isDead.withLock({ $0 }), !(error is StorageError) else { return }
-            failure.withLock { $0 = "keys could not be attached: \(error)" }
+            guard !hasCrashed.withLock({ $0 }), !(error is StorageError) else { return }
+            failure.withLock { $0 = "keys couldn't be attached: \(error)" }
         }
     }
 
-    var isReady: Bool { ready.withLock { $0 } && !isDead.withLock { $0 } }
+    var isReady: Bool { ready.withLock { $0 } && !hasCrashed.withLock { $0 } }
 
     /// - Parameters:
     ///   - changes: The number for each key's new value, or nil to remove the key.
@@ -88,8 +88,8 @@ final class KeyWatchApp: PairApp {
         }
     }
 
-    func die() {
-        isDead.withLock { $0 = true }
+    func crash() {
+        hasCrashed.withLock { $0 = true }
         clock.end()
         Task { await router.detach() }
         transport.delivery.abandon()

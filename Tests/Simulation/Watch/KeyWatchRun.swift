@@ -13,7 +13,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
     /// A copy of each device's store from a moment when both had the same values.
     private var backups: [StoreContents?] = [nil, nil]
     /// True in every eighth seed: long absences last days instead of minutes.
-    private var isOfDays: Bool { seed % 8 == 0 }
+    private var lastsForDays: Bool { seed % 8 == 0 }
 
     init(_ simulation: KeyWatchSimulation, seed: UInt64, thread: SimulationThread, traceLimit: Int) {
         self.simulation = simulation
@@ -37,7 +37,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
             advance(by: Self.step)
         }
         heal()
-        refuseWhatComes()
+        rejectNextCommit()
         return settle() ?? sendManually()
     }
 
@@ -57,11 +57,11 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
     }
 
     private func longAbsence() -> Duration {
-        .seconds(Int64(isOfDays ? 86_400 + random.upTo(2 * 86_400) : 120 + random.upTo(600)))
+        .seconds(Int64(lastsForDays ? 86_400 + random.upTo(2 * 86_400) : 120 + random.upTo(600)))
     }
 
     /// Lets the transport accept values, then rejects the keys' own commit. The values arrive only when resent.
-    private func refuseWhatComes() {
+    private func rejectNextCommit() {
         advance(by: .seconds(2))
         let (writer, reader) = random.happens(rate: 0.5) ? (0, 1) : (1, 0)
         note("refused arrival") { disks.withLock { $0[reader] }.prepare(.isRefused, after: 1) }
@@ -80,7 +80,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
                 // After a device lost its store, a platform redelivers messages of earlier launches. The devices then
                 // compare their keys again, but no value changes.
                 guard !wasSynced || (hasLostStore && ofValues == nil) else {
-                    return "they were equal, and then \(difference)"
+                    return "all were equal, then \(difference)"
                 }
                 syncedAt = nil
                 continue
@@ -97,23 +97,23 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
     private func sendManually() -> String? {
         guard let key = WatchKey.manual.first else { return nil }
         let device = Int(random.upTo(1))
-        func hasCome() -> Bool { views[1 - device]?.numbers[key] == changeCount }
+        func hasArrived() -> Bool { views[1 - device]?.numbers[key] == changeCount }
         var attempts = 0
         repeat {
-            guard attempts < 4 else { return "\(key) goes by itself" }
+            guard attempts < 4 else { return "\(key) syncs without a call" }
             attempts += 1
             changeCount += 1
             apps.withLock { $0[device] }?.write([key: changeCount]) {}
             advance(by: .seconds(3))
-        } while hasCome()
+        } while hasArrived()
         apps.withLock { $0[device] }?.sendAll()
         let start = pair.elapsed
-        while !hasCome(), pair.elapsed - start < simulation.patience { advance(by: .seconds(1)) }
-        return hasCome() ? nil : "\(key) has not come though the app has sent it"
+        while !hasArrived(), pair.elapsed - start < simulation.patience { advance(by: .seconds(1)) }
+        return hasArrived() ? nil : "\(key) hasn't arrived though the app sent it"
     }
 
     /// Writes now and then during an absence.
-    override func useAlone() {
+    override func useWhileAlone() {
         if random.happens(rate: 0.01) { write() }
     }
 
@@ -179,11 +179,13 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
             }
             let allowed = allowed[key] ?? []
             guard allowed.contains(here) else {
-                return "\(key) is \(Self.text(here)), and \(allowed.map(Self.text).sorted()) was written last"
+                return "\(key) is \(Self.text(here)), but \(allowed.map(Self.text).sorted()) was written last"
             }
         }
         for key in WatchKey.kept {
-            if let number = phone.numbers[key], number == watch.numbers[key] { return "\(key) has left its device" }
+            if let number = phone.numbers[key], number == watch.numbers[key] {
+                return "\(key) was sent to the other device"
+            }
         }
         return nil
     }
@@ -192,11 +194,11 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         for view in views {
             for key in WatchKey.shared {
                 guard let status = view?.statuses[key], status != .synced else { continue }
-                return "\(key) is the same on both, and \(status)"
+                return "\(key) is the same on both, but \(status)"
             }
             for key in WatchKey.kept {
                 if case .refused = view?.statuses[key] ?? .refused(reason: "") { continue }
-                return "\(key) stays here, and its status does not say so"
+                return "\(key) isn't shared, but its status doesn't say so"
             }
         }
         return nil
@@ -218,8 +220,8 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         case 4...6: note("suspension", index, for: time) { device.suspend() }
         case 7...10: note("kill", index, for: time) { device.kill() }
         case 11: leave(index)
-        case 12...15: part(for: .milliseconds(Int64(200 + random.upTo(15_000))))
-        case 16: part(for: longAbsence(), as: isOfDays ? "apart for days" : "apart for minutes")
+        case 12...15: moveApart(for: .milliseconds(Int64(200 + random.upTo(15_000))))
+        case 16: moveApart(for: longAbsence(), as: lastsForDays ? "apart for days" : "apart for minutes")
         case 17: disks.withLock { $0[index] }.prepare(.isCutShort(isWritten: random.happens(rate: 0.5)))
         case 18: note("refused commit") { disks.withLock { $0[index] }.prepare(.isRefused) }
         case 19: loseStore(index, after: time)
@@ -232,8 +234,8 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
     /// incoming messages. For days it is switched off.
     private func leave(_ index: Int) {
         let absence = longAbsence()
-        note(isOfDays ? "absent for days" : "absent", index, for: absence) { devices[index].kill() }
-        guard isOfDays || random.happens(rate: 0.5) else { return }
+        note(lastsForDays ? "absent for days" : "absent", index, for: absence) { devices[index].kill() }
+        guard lastsForDays || random.happens(rate: 0.5) else { return }
         pair.watch.isInRange = false
         meeting = max(meeting ?? .zero, pair.elapsed + absence)
     }

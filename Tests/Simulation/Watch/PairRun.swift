@@ -10,7 +10,7 @@ import MeshWatchConnectivityTransport
 protocol PairApp: Sendable {
     var clock: AppClock { get }
     /// Called when the system ends the app.
-    func die()
+    func crash()
 }
 
 /// The parameters of an app's launch.
@@ -105,14 +105,14 @@ class PairRun<App: PairApp> {
                             seed: (seed &+ 1) &* 0x9E37_79B9_7F4A_7C15 ^ number << 40 ^ number << 17))
                     apps.withLock { $0[index] = app }
                 } catch {
-                    failure.withLock { $0 = "an app could not begin: \(error)" }
+                    failure.withLock { $0 = "an app couldn't start: \(error)" }
                 }
             }
             device.onTerminate { [apps, disks] in
                 disks.withLock { $0[index].turnOff() }
                 ended(index)
                 let app = apps.withLock { apps in apps[index].take() }
-                app?.die()
+                app?.crash()
             }
         }
     }
@@ -130,16 +130,16 @@ class PairRun<App: PairApp> {
         return outcome
     }
 
-    // MARK: - What each simulation has of its own
+    // MARK: - For subclasses to override
 
     /// - Returns: The failure, or nil.
     func play() -> String? { nil }
     func count(_ outcome: inout SeedOutcome) {}
     /// Called after time has passed and before tasks run, so that a simulation can cut the power.
-    func powerMayGo() {}
+    func maybeCutPower() {}
     func stepHasPassed() { thread.runAll() }
     /// Called when a long step of an absence begins.
-    func useAlone() {}
+    func useWhileAlone() {}
 
     // MARK: - Time
 
@@ -147,7 +147,7 @@ class PairRun<App: PairApp> {
         let end = pair.elapsed + duration
         while pair.elapsed < end || isAlone {
             if let meeting, meeting <= pair.elapsed { meet() }
-            if isAlone { useAlone() }
+            if isAlone { useWhileAlone() }
             for index in devices.indices {
                 if let time = returns[index], time <= pair.elapsed {
                     returns[index] = nil
@@ -162,9 +162,9 @@ class PairRun<App: PairApp> {
 
     final func pass(_ duration: Duration) {
         thread.runAll()
-        for app in apps.withLock({ $0 }) { app?.clock.goOn() }
+        for app in apps.withLock({ $0 }) { app?.clock.resumeCalls() }
         pair.advance(by: duration)
-        powerMayGo()
+        maybeCutPower()
         thread.runAll()
     }
 
@@ -182,7 +182,7 @@ class PairRun<App: PairApp> {
         if let time { returns[index] = pair.elapsed + time }
     }
 
-    final func part(for duration: Duration, as kind: String = "apart") {
+    final func moveApart(for duration: Duration, as kind: String = "apart") {
         guard meeting == nil else { return }
         note(kind) { pair.watch.isInRange = false }
         meeting = pair.elapsed + duration

@@ -20,7 +20,7 @@ final class SessionWatchApp: PairApp {
     private let device: Int
     let transport: WatchConnectivitySessionSyncTransport
     private let session = Locked<Session?>(nil)
-    private let isDead = Locked(false)
+    private let hasCrashed = Locked(false)
     private let versions: Feature.Versions
     private let failure: Locked<String?>
     /// Devices whose sessions have found that the other's state differs.
@@ -47,7 +47,7 @@ final class SessionWatchApp: PairApp {
     @MainActor private func open(_ store: SimulatedDisk?, _ seed: UInt64) async {
         var configuration = SyncedSessionConfiguration<[UInt32], Feature.Event>()
         let isOdd = device == 1 && versions != .equal
-        if isOdd, versions == .tellApart { configuration.reducerVersion = 2 }
+        if isOdd, versions == .differInNumber { configuration.reducerVersion = 2 }
         configuration.incarnation = UInt32(truncatingIfNeeded: seed >> 16) | 1
         // Copies are small here. Every second launch sends them in pieces anyway.
         if seed >> 33 & 1 == 0 { configuration.copyMessageBytesMax = 40 }
@@ -66,7 +66,7 @@ final class SessionWatchApp: PairApp {
                 sessionID: Self.sessionID, featureID: "taps", transport: transport, store: store,
                 initialState: [],
                 reducer: Feature.Reducer(isOdd: isOdd), conflictPolicy: Policy(), configuration: configuration)
-            guard !isDead.withLock({ $0 }) else { return }
+            guard !hasCrashed.withLock({ $0 }) else { return }
             let alarms = session.alarms()
             Task { [suspicious, device] in
                 for await alarm in alarms {
@@ -76,8 +76,8 @@ final class SessionWatchApp: PairApp {
             session.start()
             self.session.withLock { $0 = session }
         } catch {
-            guard !isDead.withLock({ $0 }) else { return }
-            failure.withLock { $0 = "a session could not begin: \(error)" }
+            guard !hasCrashed.withLock({ $0 }) else { return }
+            failure.withLock { $0 = "a session couldn't start: \(error)" }
         }
     }
 
@@ -104,7 +104,7 @@ final class SessionWatchApp: PairApp {
         let taps = unsettled.withLock { $0 }
         guard !taps.isEmpty else { return }
         Task { @MainActor in
-            guard let session = session.withLock({ $0 }), !isDead.withLock({ $0 }) else { return }
+            guard let session = session.withLock({ $0 }), !hasCrashed.withLock({ $0 }) else { return }
             for (number, id) in taps {
                 switch session.delivery(of: id).step {
                 case .accepted, .sent: ledger.withLock { $0.note(number, .stored) }
@@ -132,7 +132,7 @@ final class SessionWatchApp: PairApp {
 
     func checkTimers(_ timers: Locked<TimerLedger>) {
         Task { @MainActor in
-            guard let session = session.withLock({ $0 }), !isDead.withLock({ $0 }) else { return }
+            guard let session = session.withLock({ $0 }), !hasCrashed.withLock({ $0 }) else { return }
             let fault = timers.withLock { $0.fault(in: session, elapsed: clock.elapsed) }
             if let fault { failure.withLock { $0 = "device \(device): \(fault)" } }
         }
@@ -147,8 +147,8 @@ final class SessionWatchApp: PairApp {
         }
     }
 
-    func die() {
-        isDead.withLock { $0 = true }
+    func crash() {
+        hasCrashed.withLock { $0 = true }
         clock.end()
         let session = session.withLock { $0.take() }
         Task { @MainActor in session?.stop() }

@@ -28,13 +28,13 @@ enum SessionWatchFeature {
         /// Their reducers differ but their version numbers don't. The apps must notice.
         case differ
         /// Their reducers and version numbers differ, so nothing is compared.
-        case tellApart
+        case differInNumber
 
         init(seed: UInt64) {
             self =
                 switch seed % 16 {
                 case 7: .differ
-                case 15: .tellApart
+                case 15: .differInNumber
                 default: .equal
                 }
         }

@@ -24,7 +24,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
     private var nextTimerCheck = Duration.zero
     /// The time at which the power fails.
     private var cut: Duration?
-    private var isWell = false
+    private var isRecovered = false
 
     /// The 60 ticks of rule 19, and time to join.
     private static let foundingPatience = Duration.seconds(75)
@@ -39,7 +39,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         super.init(seed: seed, thread: thread, traceLimit: traceLimit)
         let losesPower = simulation.losesPower
         install { [keepers, ledger] device in
-            if losesPower { ledger.withLock { $0.endLife(of: device) } }
+            if losesPower { ledger.withLock { $0.crash(of: device) } }
             if !keepers.contains(device) { ledger.withLock { $0.loseStore(of: device) } }
         } make: { [keepers, timers, versions, failure, suspicious] launch in
             timers.withLock { $0.noteLaunch(of: launch.device) }
@@ -66,7 +66,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
             if random.happens(rate: 0.02) { tap() }
             advance(by: Self.step)
         }
-        isWell = true
+        isRecovered = true
         heal()
         if random.happens(rate: 0.5) {
             advance(by: .milliseconds(Int64(random.upTo(500))))
@@ -110,8 +110,8 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         return found.withLock { $0 }
     }
 
-    override func powerMayGo() {
-        if simulation.losesPower, !isWell, isCutDue { cutPower() }
+    override func maybeCutPower() {
+        if simulation.losesPower, !isRecovered, isCutDue { cutPower() }
     }
 
     override func stepHasPassed() {
@@ -151,9 +151,9 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         guard versions == .equal else {
             let expected: Set<Int> = versions == .differ ? [0, 1] : []
             guard suspicious != expected else { return nil }
-            return "devices \(suspicious.sorted()) of \(expected.sorted()) say that states differ"
+            return "devices \(suspicious.sorted()) of \(expected.sorted()) report that states differ"
         }
-        guard suspicious.isEmpty else { return "devices \(suspicious.sorted()) say that states differ" }
+        guard suspicious.isEmpty else { return "devices \(suspicious.sorted()) report that states differ" }
         guard phone == watch else { return "the phone shows \(phone) and the watch \(watch)" }
         return keepers.isEmpty ? nil : ledger.withLock { $0.fault(in: phone) }
     }
@@ -214,7 +214,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         switch random.upTo(9) {
         case 0...3:
             guard meeting == nil else { return }
-            part(for: .milliseconds(Int64(200 + random.upTo(15_000))))
+            moveApart(for: .milliseconds(Int64(200 + random.upTo(15_000))))
         case 4...6: disk.prepare(.isCutShort(isWritten: random.happens(rate: 0.5)))
         case 7, 8: note("refused commit") { disk.prepare(.isRefused) }
         default: loseStore(index)

@@ -14,7 +14,7 @@ final class WatchApp: PairApp {
     let clock: AppClock
     let transport: WatchConnectivitySessionSyncTransport
     private let progress: Locked<WatchProgress>
-    private let isDead = Locked(false)
+    private let hasCrashed = Locked(false)
     private let tasks = Locked<[Task<Void, Never>]>([])
 
     init(
@@ -26,15 +26,15 @@ final class WatchApp: PairApp {
         transport = try launch.transport(store: store, seed: seed)
         progress.withLock { progress in
             for way in progress.ways.indices {
-                if progress.ways[way].to == launch.device { progress.ways[way].mayComeAgain = true }
+                if progress.ways[way].to == launch.device { progress.ways[way].mayRepeat = true }
                 if progress.ways[way].from == launch.device { progress.ways[way].isSending = false }
             }
         }
         listen()
     }
 
-    func die() {
-        isDead.withLock { $0 = true }
+    func crash() {
+        hasCrashed.withLock { $0 = true }
         clock.end()
         for task in tasks.withLock({ $0 }) { task.cancel() }
         transport.delivery.abandon()
@@ -52,7 +52,7 @@ final class WatchApp: PairApp {
     private func listen() {
         let (batches, snapshots) = (transport.envelopeBatches { _ in true }, transport.receiveSnapshots())
         run { app in
-            while let batch = await batches.next(), !app.isDead.withLock({ $0 }) {
+            while let batch = await batches.next(), !app.hasCrashed.withLock({ $0 }) {
                 app.progress.withLock { progress in
                     for envelope in batch {
                         if envelope.metadata.featureID == Self.chatterID {
@@ -66,7 +66,7 @@ final class WatchApp: PairApp {
         }
         run { app in
             var newest: [String: UInt64] = [:]
-            for await snapshot in snapshots where !app.isDead.withLock({ $0 }) {
+            for await snapshot in snapshots where !app.hasCrashed.withLock({ $0 }) {
                 let feature = snapshot.metadata.featureID
                 if let known = newest[feature], known > snapshot.revision {
                     app.progress.withLock {
@@ -99,12 +99,12 @@ final class WatchApp: PairApp {
         guard isMine else { return }
         run { app in
             await app.sendAll(on: index)
-            if !app.isDead.withLock({ $0 }) { app.progress.withLock { $0.ways[index].isSending = false } }
+            if !app.hasCrashed.withLock({ $0 }) { app.progress.withLock { $0.ways[index].isSending = false } }
         }
     }
 
     private func sendAll(on index: Int) async {
-        while !isDead.withLock({ $0 }) {
+        while !hasCrashed.withLock({ $0 }) {
             let way = progress.withLock { $0.ways[index] }
             guard way.accepted < way.allowed else { return }
             do {
@@ -133,7 +133,7 @@ final class WatchApp: PairApp {
                         metadata: app.metadata(revision, feature), revision: revision, state: revision,
                         peerSequenceVector: [:])),
                 (try? await app.transport.sendSnapshot(snapshot, mode: .latestSnapshot, to: nil)) != nil,
-                !app.isDead.withLock({ $0 })
+                !app.hasCrashed.withLock({ $0 })
             else { return }
             app.progress.withLock { $0.published[app.device] = revision }
         }
@@ -195,7 +195,7 @@ final class AppClock: DeliveryClock {
     }
 
     /// Resumes the calls that waited while the app was suspended, unless it still is.
-    func goOn() {
+    func resumeCalls() {
         guard device.state != .suspended else { return }
         let waiting = state.withLock { state in
             defer { state.waiting = [] }

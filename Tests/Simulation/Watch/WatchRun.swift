@@ -29,7 +29,7 @@ final class WatchRun: PairRun<WatchApp> {
         outcome.counts = [
             "envelopes": Int(ways.reduce(0) { $0 + $1.accepted }),
             "delivered": Int(ways.reduce(0) { $0 + $1.delivered }),
-            "offeredAgain": Int(ways.reduce(0) { $0 + $1.offeredAgain }),
+            "offeredAgain": Int(ways.reduce(0) { $0 + $1.repeatedCount }),
             "messages": statistics.messagesDelivered, "userInfos": statistics.userInfosDelivered,
             "contexts": statistics.contextsDelivered,
         ]
@@ -39,7 +39,7 @@ final class WatchRun: PairRun<WatchApp> {
         for device in devices { device.launch() }
         while !progress.withLock({ $0.ways.allSatisfy { $0.allowed == simulation.envelopes } }) {
             if !isCalm { causeFaults() }
-            permit()
+            allowSending()
             if let failure = step(.milliseconds(100)) { return failure }
         }
         return settle()
@@ -51,7 +51,7 @@ final class WatchRun: PairRun<WatchApp> {
     }
 
     /// Permits running apps to send more.
-    private func permit() {
+    private func allowSending() {
         let apps = apps.withLock { $0 }
         for index in progress.withLock({ Array($0.ways.indices) }) {
             let isDue = random.happens(rate: 0.05)
@@ -68,10 +68,10 @@ final class WatchRun: PairRun<WatchApp> {
             // More often in the first seconds, also before the devices have met.
             if random.happens(rate: isCalm && pair.elapsed < .seconds(5) ? 0.3 : 0.02) { app.chatter() }
         }
-        goOnSending()
+        resumeSending()
     }
 
-    private func goOnSending() {
+    private func resumeSending() {
         let apps = apps.withLock { $0 }
         for (index, way) in progress.withLock({ $0.ways }).enumerated()
         where way.accepted < way.allowed && devices[way.from].state != .suspended { apps[way.from]?.send(on: index) }
@@ -92,7 +92,7 @@ final class WatchRun: PairRun<WatchApp> {
             pair.switchTo(pair.watches[turn % pair.watches.count])
             turn += 1
             for _ in 0..<60 {
-                goOnSending()
+                resumeSending()
                 if let failure = step(.seconds(1)) { return failure }
                 if missing == nil { return linger() }
             }
@@ -145,11 +145,11 @@ final class WatchRun: PairRun<WatchApp> {
         case 9: note("disk full") { device.isDiskFull.toggle() }
         case 10: note("restart") { pair.phone.restart() }
         case 11: note("switch") { pair.switchTo(pair.watches[Int(random.upTo(UInt64(pair.watches.count - 1)))]) }
-        default: putInOrder(device)
+        default: repair(device)
         }
     }
 
-    private func putInOrder(_ device: SimulatedDevice) {
+    private func repair(_ device: SimulatedDevice) {
         pair.phone.needsUnlock = false
         pair.watch.isInRange = true
         device.isDiskFull = false

@@ -43,8 +43,8 @@ struct WatchWay: Sendable {
     var isSending = false
     var delivered: UInt64 = 0
     /// True if envelopes that the receiver's earlier launches received may arrive again, before any new one.
-    var mayComeAgain = false
-    var offeredAgain: UInt64 = 0
+    var mayRepeat = false
+    var repeatedCount: UInt64 = 0
 
     var featureID: String { "way \(from) to \(to)" }
 }
@@ -84,9 +84,9 @@ struct WatchProgress: Sendable {
         guard let way = ways.firstIndex(where: { $0.featureID == featureID }), ways[way].to == device else { return }
         if sequence == ways[way].delivered + 1 {
             ways[way].delivered = sequence
-            ways[way].mayComeAgain = false
-        } else if sequence <= ways[way].delivered, ways[way].mayComeAgain {
-            ways[way].offeredAgain += 1
+            ways[way].mayRepeat = false
+        } else if sequence <= ways[way].delivered, ways[way].mayRepeat {
+            ways[way].repeatedCount += 1
         } else if failure == nil {
             failure = "\(featureID): \(sequence) came after \(ways[way].delivered)"
         }

@@ -133,7 +133,7 @@ struct Ghost<Feature: SimulatedFeature> {
         }
     }
 
-    // MARK: - What the end must look like
+    // MARK: - Expectations for the end
 
     struct Tally {
         var lostWithStores = 0

@@ -28,7 +28,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
         var shown: Feature.State
         var isRunning = true
         /// The number of relaunches so far.
-        var life = 0
+        var launch = 0
         /// Numbers of the events that its engine has received, as events or within a state.
         var known: Set<UInt32> = []
         /// The other app's launch that last received an answer from this app.
@@ -43,7 +43,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
         let message: Message
         let sender: Int
         /// The launch number of each app when the message was sent.
-        let lives: [Int]
+        let launches: [Int]
         var lane: Lane
     }
 
@@ -163,15 +163,15 @@ final class OriginalApps<Feature: SimulatedFeature> {
     private func receive(_ slot: Int, at peer: Int) throws(Violation) {
         outcome.frames += 1
         let passage = passages[slot]
-        let launches = apps.indices.reduce(0) { $0 + apps[$1].life - passage.lives[$1] }
+        let launches = apps.indices.reduce(0) { $0 + apps[$1].launch - passage.launches[$1] }
         if launches > 1 { loss = "a message was under way while apps were launched twice" }
-        if let answered = apps[peer].answered, answered > passage.lives[passage.sender] {
+        if let answered = apps[peer].answered, answered > passage.launches[passage.sender] {
             delay = "equal after the next snapshot: a message came from a launch whose successor had been answered"
         }
         do {
             switch passage.message {
             case .request:
-                apps[peer].answered = passage.lives[passage.sender]
+                apps[peer].answered = passage.launches[passage.sender]
                 sendSnapshot(from: peer)
             case .event(let envelope, let number):
                 apps[peer].known.insert(number)
@@ -220,7 +220,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
         trace(peer) { "is launched again" }
         let (waiting, context) = (apps[peer].waiting, apps[peer].context)
         apps[peer] = App(
-            engine: newEngine(peer), shown: Feature.initialState, life: apps[peer].life + 1,
+            engine: newEngine(peer), shown: Feature.initialState, launch: apps[peer].launch + 1,
             context: context)
         if let context { try receive(context, at: peer) }
         for slot in waiting { try receive(slot, at: peer) }
@@ -261,12 +261,12 @@ final class OriginalApps<Feature: SimulatedFeature> {
             return
         }
         if lane == .context { newest[peer] = passages.count }
-        passages.append(Passage(message: message, sender: peer, lives: apps.map(\.life), lane: lane))
+        passages.append(Passage(message: message, sender: peer, launches: apps.map(\.launch), lane: lane))
         pass(passages.count - 1)
         // The message arrived, but its acknowledgement was lost.
         if lane == .message, random.happens(ifAtAll: schedule.conditions.duplication) {
             outcome.faults[.duplication] += 1
-            passages.append(Passage(message: message, sender: peer, lives: apps.map(\.life), lane: .userInfo))
+            passages.append(Passage(message: message, sender: peer, launches: apps.map(\.launch), lane: .userInfo))
             pass(passages.count - 1)
         }
     }
@@ -297,7 +297,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
         case .userInfo: apps[peer].waiting.append(slot)
         case .message:
             // The sender is notified and retries by user info.
-            guard apps[passage.sender].isRunning, apps[passage.sender].life == passage.lives[passage.sender] else {
+            guard apps[passage.sender].isRunning, apps[passage.sender].launch == passage.launches[passage.sender] else {
                 if case .event = passage.message { loss = "an app was killed before it could send an event again" }
                 return
             }

@@ -137,7 +137,7 @@ final class Replica<Feature: SimulatedFeature> {
             options: options)
     }
 
-    func look() { outline = engine.outline }
+    func updateOutline() { outline = engine.outline }
 
     func note(_ stamp: HybridTimestamp) { latestStamp = max(latestStamp, stamp) }
 
@@ -216,7 +216,7 @@ final class Replica<Feature: SimulatedFeature> {
         (latestStamp, isImpostor) = (written.latestStamp, written.isImpostor)
         sideEffects.relaunch()
         launchCount += 1
-        look()
+        updateOutline()
         let mayDiffer = written.outline.isProvisional || written.engine.isBehind
         guard engine.held == written.engine.held, mayDiffer || engine.state == written.engine.state else {
             throw StorageError(.damaged, "it is not what was written")
@@ -248,7 +248,7 @@ final class Replica<Feature: SimulatedFeature> {
         origin = .lostStore
         launchCount += 1
         sideEffects = SideEffects()
-        look()
+        updateOutline()
         if disk != nil { try useNewDisk() }
         try persist()
     }
@@ -259,7 +259,7 @@ final class Replica<Feature: SimulatedFeature> {
         origin = .reincarnated
         launchCount += 1
         isImpostor = false
-        look()
+        updateOutline()
         try persist()
     }
 

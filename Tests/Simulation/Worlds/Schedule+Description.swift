@@ -6,16 +6,16 @@ extension Schedule: CustomStringConvertible {
         let lies = lies.map { ($0.at, "lie \($0.choice)") }
         let lines = (taps + faults + lies).sorted { $0.0 < $1.0 }.map { "  \(milliseconds($0.0))  \($0.1)" }
         return
-            (["\(peerCount) peers, \(isPaired ? "paired" : "strangers")\(liarText)"]
-            + [company?.description, conditions.description].compactMap { $0 } + lines
+            (["\(peerCount) peers, \(isPaired ? "paired" : "not paired")\(liarText)"]
+            + [membership?.description, conditions.description].compactMap { $0 } + lines
             + ["  \(milliseconds(healing))  all mended"]).joined(separator: "\n")
     }
 
     private var liarText: String {
         switch liar {
         case nil: ""
-        case .stranger: ", and a stranger who lies"
-        case .member(let peer), .partner(let peer): ", of whom \(Self.name(of: peer)) lies"
+        case .stranger: ", and a lying stranger"
+        case .member(let peer), .partner(let peer): ", one of which lies: \(Self.name(of: peer))"
         }
     }
 
@@ -51,7 +51,7 @@ extension Conditions: CustomStringConvertible {
         if silentStart > 0 { parts.append("no controls in the first \(silentStart) ms") }
         if stateOnly > 0 { parts.append("state-only snapshots \(stateOnly)") }
         if !newer.isEmpty { parts.append("newer protocol: \(Schedule.names(of: newer))") }
-        if silence > 0 { parts.append("nobody ticks for \(silence) ms") }
+        if silence > 0 { parts.append("no peer ticks for \(silence) ms") }
         if !abandoned.isEmpty { parts.append("never mended: \(Schedule.names(of: abandoned))") }
         return parts.joined(separator: ", ")
     }
@@ -70,10 +70,10 @@ extension PlannedFault: CustomStringConvertible {
         case .restoreStore(let age): "\(name)'s store is restored as it was \(age) ms ago"
         case .clockJump(let jump): "\(name)'s clock jumps by \(jump) ms"
         case .lie(let isReachable):
-            "\(name) is told that the others are \(isReachable ? "" : "un")reachable for \(duration) ms"
+            "\(name) sees the others as \(isReachable ? "" : "un")reachable for \(duration) ms"
         case .slow(let cost): "\(name) takes \(cost) ms a frame for \(duration) ms"
         case .end: "\(name) ends the session"
-        case .company(let what): "\(name)\(what)"
+        case .membership(let what): "\(name)\(what)"
         }
     }
 }

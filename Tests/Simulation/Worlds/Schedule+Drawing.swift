@@ -6,8 +6,8 @@ extension Schedule {
     public init(
         seed: UInt64, stores: SimulatedStores = .perfect, setting: SimulationSetting = .ordinary, members: Int? = nil
     ) {
-        if setting == .company {
-            self.init(companyOf: members, seed: seed, stores: stores)
+        if setting == .membership {
+            self.init(groupOf: members, seed: seed, stores: stores)
         } else if setting == .hub {
             self.init(hubOf: members, seed: seed)
         } else {
@@ -30,23 +30,23 @@ extension Schedule {
         if peerCount == 2 { faults += Self.storeFaults(span: span, random: &random) }
         faults.sort { $0.at < $1.at }
         self.stores = stores
-        if stores == .faulty { spoilCommits(random: &random) }
-        if hasNewLife { beginNewLife(random: &random) }
+        if stores == .faulty { addCommitFaults(random: &random) }
+        if hasNewLife { addSecondIncarnation(random: &random) }
         if seed % 16 == 5 {
             faults.append(
                 PlannedFault(at: 1_000 + random.below(2_000), duration: 0, peer: random.below(peerCount), fault: .end))
         }
-        if stores == .perfect, !self.isPaired, seed % 8 == 6 { dieAfterJoining(random: &random) }
+        if stores == .perfect, !self.isPaired, seed % 8 == 6 { loseStoreAfterJoining(random: &random) }
         self.setting = setting
         switch setting {
-        case .ordinary, .lives, .company, .hub: break
-        case .liars: bringLiar(random: &random)
-        case .late: beginLate(random: &random)
-        case .original: becomeOriginal(random: &random)
+        case .ordinary, .incarnations, .membership, .hub: break
+        case .liars: addLiar(random: &random)
+        case .late: delayTicks(random: &random)
+        case .original: useReferenceCalls(random: &random)
         }
     }
 
-    private mutating func bringLiar(random: inout SplitMix64) {
+    private mutating func addLiar(random: inout SplitMix64) {
         if random.happens(rate: 0.5) {
             liar = .stranger
         } else if peerCount > 2 {
@@ -64,7 +64,7 @@ extension Schedule {
 
     /// Fills logs while no peer ticks. A log can be folded only at a checkpoint, and there is one every 32 events.
     /// Stores are neither lost nor restored: without controls, no peer would notice.
-    private mutating func beginLate(random: inout SplitMix64) {
+    private mutating func delayTicks(random: inout SplitMix64) {
         conditions.ownEventsMax = 40
         conditions.silence = random.element([400, 1_500, 2_800])
         faults.removeAll {
@@ -76,7 +76,7 @@ extension Schedule {
     }
 
     /// Imitates WatchConnectivity on good and bad days, with apps that are killed. Half of the seeds lose no message.
-    private mutating func becomeOriginal(random: inout SplitMix64) {
+    private mutating func useReferenceCalls(random: inout SplitMix64) {
         var conditions = Conditions()
         conditions.latency = random.element([1, 5, 40])
         conditions.jitter = random.element([5, 30, 150])
@@ -97,7 +97,7 @@ extension Schedule {
 
     /// Lets commits fail. Commits that a store loses may have been acknowledged, so only one peer's store loses any and
     /// no store is lost.
-    private mutating func spoilCommits(random: inout SplitMix64) {
+    private mutating func addCommitFaults(random: inout SplitMix64) {
         conditions.refusedCommit = random.element([0, 0.005, 0.02])
         conditions.tornCommit = random.element([0, 0.005, 0.02])
         if peerCount == 2, !faults.contains(where: { $0.fault == .loseStore }) {
@@ -110,7 +110,7 @@ extension Schedule {
 
     /// Draws a joiner with two incarnations. The future founder shows events of both before either makes a control,
     /// with gaps in the second. The events that the second incarnation reissues after joining have gaps too.
-    private mutating func beginNewLife(random: inout SplitMix64) {
+    private mutating func addSecondIncarnation(random: inout SplitMix64) {
         conditions.silentStart = 800
         conditions.loss = max(conditions.loss, 0.2)
         conditions.lostSync = 0
@@ -126,7 +126,7 @@ extension Schedule {
 
     /// Lets a peer that has joined, and perhaps confirmed, die before its founder knows. The peer's clock is
     /// behind, also in its next incarnation.
-    private mutating func dieAfterJoining(random: inout SplitMix64) {
+    private mutating func loseStoreAfterJoining(random: inout SplitMix64) {
         faults.removeAll {
             switch $0.fault {
             case .loseStore, .restoreStore, .partition: true

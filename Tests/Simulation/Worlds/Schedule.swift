@@ -19,7 +19,7 @@ public struct Schedule: Sendable, Equatable {
     var liar: Liar?
     public var lies: [PlannedLie] = []
     /// The plan of a group whose members change.
-    var company: CompanyPlan?
+    var membership: MembershipPlan?
 
     /// Virtual milliseconds during which taps and planned faults begin.
     var span = 3_000
@@ -119,7 +119,7 @@ public enum Fault: Sendable, Equatable {
     /// Not a fault: the peer ends the session.
     case end
     /// Not a fault either: a user's decision about the group's members.
-    case company(CompanyFault)
+    case membership(MembershipFault)
 }
 
 /// The kind of situation that a run simulates.
@@ -133,9 +133,9 @@ public enum SimulationSetting: String, CaseIterable, Sendable {
     /// Two apps written for the reference API over WatchConnectivity, killed and relaunched without their state.
     case original
     /// A peer without a store, launched more than a thousand times.
-    case lives
+    case incarnations = "lives"
     /// Groups of any size that members join and leave, and that continue without absent members.
-    case company
+    case membership = "company"
     /// Groups whose members hear only the first one, which invites them. In half of the seeds another member sends
     /// false lists of members.
     case hub
@@ -154,7 +154,7 @@ public enum FaultKind: Int, Sendable, CaseIterable {
 
     public var name: String { "\(self)" }
 
-    private static let ofCompany: [FaultKind] = [
+    private static let ofMembership: [FaultKind] = [
         .longPartition, .primaryLost, .invitation, .leaving, .goingOn, .speakingForAnother,
     ]
 
@@ -162,14 +162,14 @@ public enum FaultKind: Int, Sendable, CaseIterable {
     static func kinds(with stores: SimulatedStores, in setting: SimulationSetting) -> [FaultKind] {
         switch setting {
         case .original: return [.loss, .duplication, .longTail, .relaunch]
-        case .lives: return [.lostStore]
-        case .ordinary, .late, .liars, .company, .hub: break
+        case .incarnations: return [.lostStore]
+        case .ordinary, .late, .liars, .membership, .hub: break
         }
         var kinds = allCases.filter { $0 != .relaunch }
-        if setting == .company || setting == .hub {
+        if setting == .membership || setting == .hub {
             kinds.removeAll { $0 == .restoredStore }
         } else {
-            kinds.removeAll { ofCompany.contains($0) }
+            kinds.removeAll { ofMembership.contains($0) }
         }
         if stores == .perfect { kinds.removeAll { [.refusedCommit, .tornCommit, .lostSync].contains($0) } }
         if setting == .hub {

@@ -71,7 +71,7 @@ final class SimulatedDisk: SessionStore {
             if staysOff, case .isCutShort = fate { state.isOff = true }
             switch fate {
             case .succeeds: return
-            case .isRefused: throw StorageError(.full, "no room on the disk; free some")
+            case .isRefused: throw StorageError(.full, "The disk is full. Free some space.")
             case .isCutShort: throw StorageError(.unavailable, "the power is gone")
             }
         }

@@ -29,11 +29,11 @@ extension Simulation {
     public static func setting(for mutation: String) -> SimulationSetting {
         switch mutation {
         case "unboundedNumbers", "strangersHeard", "anyStamp", "refusedShown", "ownUncounted": .liars
-        case "duplicateWhenShown", "baseRefused", "livesUntold", "carriedOnce": .original
+        case "duplicateWhenShown", "baseRefused", "incarnationsOmitted", "carriedOnce": .original
         case "foldsReference": .late
         case "additionOnHearsay", "deafProposes", "malformedMembership", "voidByHearsay": .hub
-        case "sourcesKept": .lives
-        case _ where ofCompany.contains(mutation): .company
+        case "sourcesKept": .incarnations
+        case _ where ofMembership.contains(mutation): .membership
         default: .ordinary
         }
     }
@@ -46,25 +46,25 @@ extension Simulation {
         switch mutation {
         case "refusedShown": 261_127_102_551_000_885
         case "deafProposes": 261_127_090_755_000_380
-        case "livesUntold": 261_127_123_744_001_964
+        case "incarnationsOmitted": 261_127_123_744_001_964
         case "lateRoundTrip": 2_611_262_300_000_390
         default: nil
         }
     }
 
     /// The rules by which members join and are removed.
-    private static let ofCompany =
-        coveredOfCompany + [
+    private static let ofMembership =
+        coveredOfMembership + [
             "noFreeze", "minorityDecides", "quarantineLifted", "noQuarantine", "unequalClose", "closeWithoutAll",
             "closedHeard", "voteUnpersisted", "viewGoesBack", "relayRefused", "fenceUnheard",
         ]
 
-    private static let coveredOfCompany = [
+    private static let coveredOfMembership = [
         "newerViewCounts", "forgetsAccepted", "relayByQuarantined", "reissueByOthers", "loneStays",
         "originForgotten", "acceptedUncounted",
     ]
 
-    private static let covered = coveredOfCompany + ["tokensKept"]
+    private static let covered = coveredOfMembership + ["tokensKept"]
 
     /// True if the broken rule ends the process.
     public static func traps(with mutation: String) -> Bool { mutation == "unboundedNumbers" }

@@ -25,7 +25,7 @@ struct TapLedger {
     }
 
     /// Marks taps as unsure after a power failure: a tap that wasn't confirmed as written may or may not be stored.
-    mutating func endLife(of device: Int) { giveUp(through: .submitted, of: device) }
+    mutating func crash(of device: Int) { giveUp(through: .submitted, of: device) }
 
     /// Marks taps that only that device had as unsure.
     mutating func loseStore(of device: Int) { giveUp(through: .stored, of: device) }
@@ -40,9 +40,11 @@ struct TapLedger {
     /// never happened.
     func fault(in shown: [UInt32]) -> String? {
         let once = Set(shown)
-        if once.count < shown.count { return "they show a tap twice: \(shown)" }
-        if let stranger = once.first(where: { taps[$0] == nil }) { return "they show \(stranger), which nobody tapped" }
+        if once.count < shown.count { return "the devices show a tap twice: \(shown)" }
+        if let stranger = once.first(where: { taps[$0] == nil }) {
+            return "the devices show \(stranger), which no user tapped"
+        }
         let lost = taps.filter { $0.value.standing > .unsure && !once.contains($0.key) }.keys.sorted()
-        return lost.isEmpty ? nil : "they show \(shown.count) taps, but not \(lost)"
+        return lost.isEmpty ? nil : "the devices show \(shown.count) taps, but not \(lost)"
     }
 }

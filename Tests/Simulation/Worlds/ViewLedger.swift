@@ -123,7 +123,7 @@ struct ViewLedger {
         return branches[line.branch]
     }
 
-    // MARK: - What is promised between two views
+    // MARK: - Promises between two views
 
     /// Records the stamp beyond which a member promises nothing until the next view.
     mutating func freeze(

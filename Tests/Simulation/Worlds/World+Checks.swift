@@ -16,12 +16,12 @@ extension World {
                 outcome.deepestRollback = max(outcome.deepestRollback, event.replayedCount)
             }
             if isLocal, isExact, metadata.stamp <= replicas[peer].latestStamp {
-                throw Violation("\(metadata.place.text) is not stamped later than what its author had seen")
+                throw Violation("\(metadata.place.text) isn't stamped later than the events its author had seen")
             }
             replicas[peer].note(metadata.stamp)
             ghost.noteName(metadata)
         }
-        replicas[peer].look()
+        replicas[peer].updateOutline()
         try checkBounds(peer)
         try checkAgainstOthers(peer)
     }
@@ -66,7 +66,7 @@ extension World {
                 other.engine.held == replica.engine.held,
                 other.engine.membership.first == replica.engine.membership.first
             else { continue }
-            throw Violation("\(replica.name) and \(other.name) hold the same events and differ")
+            throw Violation("\(replica.name) and \(other.name) hold the same events but have different states")
         }
     }
 
@@ -148,14 +148,14 @@ extension World {
         try checkAfterLies()
         if isAlone || isGroupLost { return }
         let core = core
-        if company != nil { expectLosses(core) }
-        guard let line = company == nil ? line(of: core[0]) : newestView?.line else {
-            throw Violation("nobody has founded a group")
+        if membership != nil { expectLosses(core) }
+        guard let line = membership == nil ? line(of: core[0]) : newestView?.line else {
+            throw Violation("no peer has founded a group")
         }
         for peer in core { try checkJoined(peer, line.group) }
         try checkOneView(core)
         try checkEnded(core)
-        if isEverybodyHere(core) {
+        if hasNoAbsentMember(core) {
             try checkAllConfirmed(core, line)
         } else {
             try checkCoreHolds(core)
@@ -171,25 +171,25 @@ extension World {
         } catch SessionSyncError.sessionEnded {
             return
         } catch {}
-        throw Violation("\(Schedule.name(of: tap.peer)) takes an event after the end")
+        throw Violation("\(Schedule.name(of: tap.peer)) accepts an event after the end")
     }
 
     /// Checks that all peers know of the session's end if one does, and that all know so if none is absent.
     private func checkEnded(_ core: [Int]) throws(Violation) {
         guard core.contains(where: { replicas[$0].engine.hasEnded }) else { return }
         for peer in core where !replicas[peer].engine.hasEnded {
-            throw Violation("\(Schedule.name(of: peer)) does not know that the session has ended")
+            throw Violation("\(Schedule.name(of: peer)) doesn't know that the session has ended")
         }
-        guard isEverybodyHere(core) else { return }
+        guard hasNoAbsentMember(core) else { return }
         for peer in core where !replicas[peer].engine.isOver {
-            throw Violation("\(Schedule.name(of: peer)) does not know that everybody knows of the end")
+            throw Violation("\(Schedule.name(of: peer)) doesn't know that every peer knows of the end")
         }
     }
 
     private func checkJoined(_ peer: Int, _ group: SessionSource) throws(Violation) {
         let engine = replicas[peer].engine
         let name = Schedule.name(of: peer)
-        guard engine.group == group, engine.isSealed else { throw Violation("\(name) has not joined \(group)") }
+        guard engine.group == group, engine.isSealed else { throw Violation("\(name) hasn't joined \(group)") }
         guard !engine.isProvisional else { throw Violation("\(name) still shows a provisional snapshot") }
     }
 
@@ -212,8 +212,8 @@ extension World {
             guard engine.ownUnconfirmedCount == 0, engine.confirmedCount >= count else {
                 throw Violation("\(name) has confirmed \(engine.confirmedCount) of \(count)")
             }
-            guard engine.state == expected else { throw Violation("\(name)'s state is not what the final order gives") }
-            guard engine.missing.isEmpty else { throw Violation("\(name) asks for \(engine.missing) for ever") }
+            guard engine.state == expected else { throw Violation("\(name)'s state differs from the final order's") }
+            guard engine.missing.isEmpty else { throw Violation("\(name) keeps asking for \(engine.missing)") }
             guard engine.chain.value == replicas[core[0]].engine.chain.value else {
                 throw Violation("\(name)'s chain differs")
             }

@@ -3,11 +3,11 @@ import MeshEngine
 extension World {
     func begin(_ planned: PlannedFault, _ index: Int32) throws(Violation) {
         let peer = planned.peer
-        if case .company(let what) = planned.fault { return try begin(what, by: peer, index) }
+        if case .membership(let what) = planned.fault { return try begin(what, by: peer, index) }
         switch planned.fault {
         case .partition(let side, let isOneWay):
             outcome.faults[isOneWay ? .oneWayPartition : .partition] += 1
-            if company != nil, planned.duration >= 2_000 { outcome.faults[.longPartition] += 1 }
+            if membership != nil, planned.duration >= 2_000 { outcome.faults[.longPartition] += 1 }
             cut(side, isOneWay, by: 1)
         case .stop:
             outcome.faults[.stop] += 1
@@ -19,7 +19,7 @@ extension World {
             outcome.faults[.crash] += 1
             try relaunch(peer)
         case .loseStore:
-            guard mayGo(peer) else { break }
+            guard canLosePeer(peer) else { break }
             outcome.faults[.lostStore] += 1
             if schedule.faults.contains(where: { $0.at == planned.at && $0.peer < peer && $0.fault == .loseStore }) {
                 outcome.faults[.bothStoresLost] += 1
@@ -42,7 +42,7 @@ extension World {
             guard isAwake(peer) else { break }
             replicas[peer].engine.end()
             try settle(peer)
-        case .company: break
+        case .membership: break
         }
         enter(.faultEnd(index), atMilliseconds: planned.at + planned.duration)
     }
@@ -54,7 +54,7 @@ extension World {
         case .stop: start(planned.peer)
         case .lie: situations[planned.peer].claim = nil
         case .slow: situations[planned.peer].frameCost = 0
-        case .pause, .crash, .loseStore, .restoreStore, .clockJump, .end, .company: break
+        case .pause, .crash, .loseStore, .restoreStore, .clockJump, .end, .membership: break
         }
     }
 
@@ -75,7 +75,7 @@ extension World {
             }
         }
         network.heal(except: abandoned)
-        meetAgain()
+        beginDecisions()
     }
 
     func start(_ peer: Int) {

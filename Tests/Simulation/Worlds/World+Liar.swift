@@ -35,8 +35,8 @@ extension World {
 
     private var liarName: String { liar?.name ?? "mallory" }
 
-    func tell(_ lie: PlannedLie) throws(Violation) {
-        if schedule.setting == .hub { return try tellOfMembers(lie) }
+    func send(_ lie: PlannedLie) throws(Violation) {
+        if schedule.setting == .hub { return try sendFalseRecord(lie) }
         var random = SplitMix64(seed: lie.choice)
         let peer = random.element(replicas.indices.filter(isHonest))
         guard isAwake(peer) else { return }
@@ -62,18 +62,18 @@ extension World {
     }
 
     /// Honest members that the first peer hears. Without one, that peer follows the liar (rule 24).
-    private var honestCompany: [Int] {
-        guard let company else { return [] }
-        let patience = min(UInt64(company.plan.lease ?? .max), 2_000) * 1_000
+    private var heardHonestMembers: [Int] {
+        guard let membership else { return [] }
+        let patience = min(UInt64(membership.plan.lease ?? .max), 2_000) * 1_000
         let members = Set(replicas[0].engine.membership.open.map(\.source.peerID))
         return replicas.indices.dropFirst().filter { peer in
-            isHonest(peer) && members.contains(name(peer)) && now - min(now, company.reported[0][peer]) < patience
+            isHonest(peer) && members.contains(name(peer)) && now - min(now, membership.reported[0][peer]) < patience
         }
     }
 
     /// Hands the first peer a control from the liar with a false record of the view's members.
-    private func tellOfMembers(_ lie: PlannedLie) throws(Violation) {
-        let named = honestCompany.first
+    private func sendFalseRecord(_ lie: PlannedLie) throws(Violation) {
+        let named = heardHonestMembers.first
         guard isAwake(0), var engine = liar?.engine, engine.isSealed, replicas[0].outline.isSealed, let named
         else { return }
         engine.tick(at: moment(0))
@@ -127,10 +127,10 @@ extension World {
         try settle(peer)
     }
 
-    // MARK: - What the others say
+    // MARK: - Messages of honest peers
 
     /// Checks that an unknown peer gets no session content, and that the liar's messages don't make messages grow.
-    func checkWords(
+    func checkOutgoing(
         _ outgoing: SessionOutgoing<Feature.State, Feature.Event>, of peer: Int
     ) throws(Violation) {
         guard schedule.liar != nil, isHonest(peer) else { return }
@@ -144,9 +144,9 @@ extension World {
         case .events(_, let receiver) where isStranger(receiver):
             throw Violation("\(Schedule.name(of: peer)) sends events to a stranger")
         case .checkpoint(_, _, let receiver) where isStranger(receiver):
-            throw Violation("\(Schedule.name(of: peer)) hands the session to a stranger")
+            throw Violation("\(Schedule.name(of: peer)) sends the session to a stranger")
         case .relay(_, let receiver) where isStranger(receiver):
-            throw Violation("\(Schedule.name(of: peer)) hands events on to a stranger")
+            throw Violation("\(Schedule.name(of: peer)) relays events to a stranger")
         case .events, .checkpoint, .relay: break
         }
     }
@@ -154,7 +154,7 @@ extension World {
     private func isStranger(_ name: String) -> Bool { schedule.liar == .stranger && name == liarName }
 
     /// - Returns: True if the alarm was expected and is handled.
-    func heedOfLiar(_ alarm: SessionAlarm, at peer: Int) throws(Violation) -> Bool {
+    func handleLiarAlarm(_ alarm: SessionAlarm, at peer: Int) throws(Violation) -> Bool {
         guard schedule.liar != nil else { return false }
         guard isHonest(peer) else {
             // The liar's own engine learns of events that it never wrote.
@@ -183,7 +183,7 @@ extension World {
         }
     }
 
-    // MARK: - The end
+    // MARK: - Checks at the end
 
     func checkAfterLies() throws(Violation) {
         guard schedule.liar != nil else { return }
@@ -207,7 +207,7 @@ extension World {
         do {
             envelope = try engine.submitLocal(event, at: moment(peer))
         } catch let error as SessionSyncError {
-            throw Violation("\(name) refuses its user's tap: \(error)")
+            throw Violation("\(name) rejects its user's tap: \(error)")
         } catch {
             return
         }
@@ -219,10 +219,10 @@ extension World {
         do {
             _ = try other.receive(envelope)
         } catch {
-            throw Violation("\(name) writes events that no peer takes: \(error)")
+            throw Violation("\(name) writes events that no peer accepts: \(error)")
         }
         for case .unusableStamp in other.takeDirectives().alarms {
-            throw Violation("\(name) stamps its events as no peer takes them")
+            throw Violation("\(name) writes stamps that no peer accepts")
         }
     }
 }

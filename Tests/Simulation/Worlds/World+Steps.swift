@@ -16,11 +16,11 @@ extension World {
         options.keepsSideEffects = true
         options.samplesReducer = false
         options.catchesUpLater = true
-        options.exchangeMilliseconds = 50 * (schedule.company?.pace ?? 1)
+        options.exchangeMilliseconds = 50 * (schedule.membership?.pace ?? 1)
         options.stepMilliseconds = options.exchangeMilliseconds
         options.upcast = { metadata, bytes, _ in NewerEvent(bytes: bytes).map { $0.event(of: Feature.self, metadata) } }
         let sources = (0..<schedule.peerCount).map { newSource($0) }
-        let members = sources.indices.filter { schedule.company?.founders.contains($0) ?? true }.map { sources[$0] }
+        let members = sources.indices.filter { schedule.membership?.founders.contains($0) ?? true }.map { sources[$0] }
         replicas = try sources.map { source in
             let isThere = members.contains(source)
             // A peer that joins later knows that there is a group, and founds none.
@@ -57,20 +57,20 @@ extension World {
         do {
             envelope = try replica.engine.submitLocal(event, at: moment)
         } catch SessionSyncError.logFull {
-            if !isFull { throw Violation("\(Schedule.name(of: peer)) refuses an event although there is room") }
+            if !isFull { throw Violation("\(Schedule.name(of: peer)) rejects an event although it has space") }
             outcome.refused += 1
             return
         } catch let error as SessionSyncError {
-            throw Violation("\(Schedule.name(of: peer)) refuses its user's tap: \(error)")
+            throw Violation("\(Schedule.name(of: peer)) rejects its user's tap: \(error)")
         } catch {
             // The reducer rejected the event, and no sequence was used.
             return try settle(peer)
         }
-        if isFull, !mayFold(peer) { throw Violation("\(Schedule.name(of: peer)) takes an event beyond its bound") }
+        if isFull, !mayFold(peer) { throw Violation("\(Schedule.name(of: peer)) accepts an event beyond its bound") }
         try note(applied: replica.engine.takeApplied(), at: peer, isLocal: true)
         if crashes(.crashBeforePersist) { return try relaunch(peer) }
         var directives = replica.engine.takeDirectives()
-        replica.look()
+        replica.updateOutline()
         trace(peer) { "taps \(envelope.metadata.place.text)" }
         let fate = commitFate()
         if fate.isWritten {
@@ -99,7 +99,7 @@ extension World {
             try settle(peer)
             if keepsBackups { backups[peer].append((now, replicas[peer].storedMoment)) }
         }
-        let interval = (40_000 + random.upTo(20_000)) * (schedule.company?.pace ?? 1)
+        let interval = (40_000 + random.upTo(20_000)) * (schedule.membership?.pace ?? 1)
         agenda.enter(.exchange(peer: Int32(peer)), at: now + interval)
     }
 
@@ -113,12 +113,12 @@ extension World {
 
     func handle(_ frame: Frame<Feature>, at peer: Int) throws(Violation) {
         trace(peer, isRecorded: false) { "receives \(frame)" }
-        guard handsTogether, frame.isEvent else {
+        guard deliversInBatches, frame.isEvent else {
             try handleTogether(at: peer)
             return try handleAlone(frame, at: peer)
         }
         together[peer].append(frame)
-        if gathering.upTo(2) == 0 || together[peer].count == 64 { try handleTogether(at: peer) }
+        if batchRandom.upTo(2) == 0 || together[peer].count == 64 { try handleTogether(at: peer) }
     }
 
     /// Handles events that a transport delivers together.
@@ -143,14 +143,14 @@ extension World {
                 }
             }
         } catch {
-            throw Violation("\(Schedule.name(of: peer)) refuses an event: \(error)")
+            throw Violation("\(Schedule.name(of: peer)) rejects an event: \(error)")
         }
         try follow(cut, at: peer, hasAdopted: false)
     }
 
     /// Reduces more of the events that arrived together, usually all.
     private func catchUp(_ peer: Int) throws(Violation) {
-        replicas[peer].engine.catchUp(atMost: gathering.upTo(3) == 0 ? Int(gathering.upTo(9)) : .max)
+        replicas[peer].engine.catchUp(atMost: batchRandom.upTo(3) == 0 ? Int(batchRandom.upTo(9)) : .max)
         try note(applied: replicas[peer].engine.takeApplied(), at: peer, isLocal: false)
     }
 
@@ -159,7 +159,7 @@ extension World {
         let cut = replica.engine.isBehind ? .zero : replica.outline.cut
         var hasAdopted = false
         var content = frame
-        if case .lie(let told) = frame { content = told }
+        if case .lie(let forged) = frame { content = forged }
         if schedule.isOwn, let author = content.author, author != replica.name, index(of: author) != nil {
             replica.engine.setPeer(author, isOwnDevice: true)
         }
@@ -180,7 +180,7 @@ extension World {
             case .snapshot(let snapshot):
                 if case .applied = try replica.engine.applySnapshot(snapshot) { outcome.snapshots += 1 }
             case .relay(let envelope):
-                outcome.company.relays += 1
+                outcome.membership.relays += 1
                 try replica.engine.receiveRelay(envelope, at: moment(peer))
             }
         } catch SessionSyncError.unsupportedProtocolVersion {
@@ -189,7 +189,7 @@ extension World {
             return
         } catch {
             if case .lie = frame { return }
-            throw Violation("\(Schedule.name(of: peer)) refuses a frame: \(error)")
+            throw Violation("\(Schedule.name(of: peer)) rejects a frame: \(error)")
         }
         try follow(cut, at: peer, hasAdopted: hasAdopted)
     }
@@ -201,7 +201,7 @@ extension World {
             guard let id = record.eventID, let first = ghost.accepted[id]?.first else { continue }
             let place = SourceSequence(source: record.source, sequence: record.sequence)
             ghost.noteName(place, of: id)
-            trace(peer) { "issues \(first.text) again as \(place.text)" }
+            trace(peer) { "reissues \(first.text) as \(place.text)" }
         }
     }
 
@@ -221,7 +221,7 @@ extension World {
     /// Runs the directives of a call in the order that the engine requires: write, run side effects, send.
     func settle(_ peer: Int) throws(Violation) {
         let directives = replicas[peer].engine.takeDirectives()
-        replicas[peer].look()
+        replicas[peer].updateOutline()
         try noteView(peer)
         noteFences(directives.alarms, at: peer)
         try follow(directives, at: peer)
@@ -236,16 +236,16 @@ extension World {
             replicas[peer].runSideEffects(directives.confirmed.lazy.map(\.position))
             if crashes(.crashBeforeMark) { return try relaunch(peer) }
             replicas[peer].engine.markSideEffects(through: last.position)
-            replicas[peer].look()
+            replicas[peer].updateOutline()
         }
         for outgoing in directives.outgoing where !isSilent { try send(outgoing, from: peer) }
-        for alarm in directives.alarms { try heed(alarm, at: peer) }
+        for alarm in directives.alarms { try handle(alarm, at: peer) }
     }
 
-    private func heed(_ alarm: SessionAlarm, at peer: Int) throws(Violation) {
+    private func handle(_ alarm: SessionAlarm, at peer: Int) throws(Violation) {
         trace(peer) { "raises \(alarm)" }
-        if try heedOfLiar(alarm, at: peer) { return }
-        if try heedOfCompany(alarm, at: peer) { return }
+        if try handleLiarAlarm(alarm, at: peer) { return }
+        if try handleMembershipAlarm(alarm, at: peer) { return }
         switch alarm {
         // No peer writes under another peer's name.
         case .forked where !mayFork: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
@@ -266,7 +266,7 @@ extension World {
     }
 
     func reincarnate(_ peer: Int) throws(Violation) {
-        if company == nil { outcome.forks += 1 }
+        if membership == nil { outcome.forks += 1 }
         outcome.reincarnations += 1
         sourceCount += 1
         let (incarnation, seed) = (UInt32(truncatingIfNeeded: random.next()), random.next())
@@ -298,7 +298,7 @@ extension World {
     private func send(
         _ outgoing: SessionOutgoing<Feature.State, Feature.Event>, from peer: Int
     ) throws(Violation) {
-        try checkWords(outgoing, of: peer)
+        try checkOutgoing(outgoing, of: peer)
         switch outgoing {
         case .control(var envelope, let receiver):
             try noteFrozen(envelope, of: peer)
@@ -403,7 +403,7 @@ extension World {
         try noteConfirmed(due, at: peer)
         replicas[peer].runSideEffects(due.lazy.map(\.position))
         replicas[peer].engine.markSideEffects(through: last.position)
-        replicas[peer].look()
+        replicas[peer].updateOutline()
     }
 
     func loseStore(_ peer: Int) throws(Violation) {
@@ -419,7 +419,7 @@ extension World {
     func restoreStore(_ peer: Int, age: Int) throws(Violation) {
         let time = now - min(now, UInt64(age) * 1_000)
         guard let backup = backups[peer].last(where: { $0.time <= time }) ?? backups[peer].first else { return }
-        trace(peer) { "goes on with its store as it was at \(backup.time / 1_000) ms" }
+        trace(peer) { "continues with its store of \(backup.time / 1_000) ms" }
         try goBack(peer, to: backup.store)
     }
 

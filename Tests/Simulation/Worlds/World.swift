@@ -66,11 +66,11 @@ final class World<Feature: SimulatedFeature> {
     /// Events that each peer's transport delivers together with the next frame, by peer.
     var together: [[Frame<Feature>]]
     /// A separate source of random numbers, so that batching doesn't change the rest of a seed.
-    var gathering: SplitMix64
+    var batchRandom: SplitMix64
     /// True if the transport delivers events together, as in half of the seeds.
-    let handsTogether: Bool
+    let deliversInBatches: Bool
     /// The membership state, in settings where members join and are removed.
-    var company: WorldCompany?
+    var membership: WorldMembership?
 
     /// The last recorded state of each peer.
     var recordedStates: [DiagnosticsEntry?]
@@ -91,8 +91,8 @@ final class World<Feature: SimulatedFeature> {
         random = SplitMix64(seed: schedule.seed ^ 0x5EED)
         together = Array(repeating: [], count: schedule.peerCount)
         recordedStates = Array(repeating: nil, count: schedule.peerCount)
-        gathering = SplitMix64(seed: schedule.seed ^ 0x6A74)
-        handsTogether = gathering.happens(rate: 0.5)
+        batchRandom = SplitMix64(seed: schedule.seed ^ 0x6A74)
+        deliversInBatches = batchRandom.happens(rate: 0.5)
         conditions = schedule.conditions
         let silentUntil = UInt64(schedule.conditions.silentStart) * 1_000
         situations = schedule.conditions.skew.map { Situation(clockOffset: $0, silentUntil: silentUntil) }
@@ -106,8 +106,8 @@ final class World<Feature: SimulatedFeature> {
         } catch {
             outcome.failure = "no store can be created: \(error)"
         }
-        company = schedule.company.map { WorldCompany($0, peerCount: schedule.peerCount) }
-        if company != nil { beginCompany() }
+        membership = schedule.membership.map { WorldMembership($0, peerCount: schedule.peerCount) }
+        if membership != nil { stopAbsentPeers() }
     }
 
     /// True if a store may be restored to an earlier moment.
@@ -143,7 +143,7 @@ final class World<Feature: SimulatedFeature> {
         case .tap(let index): try tap(schedule.taps[Int(index)])
         case .fault(let index): try begin(schedule.faults[Int(index)], index)
         case .faultEnd(let index): end(schedule.faults[Int(index)])
-        case .lie(let index): try tell(schedule.lies[Int(index)])
+        case .lie(let index): try send(schedule.lies[Int(index)])
         case .mend: mend()
         case .start(let peer): if now < UInt64(schedule.healing) * 1_000 { start(Int(peer)) }
         case .decide: try decide()
@@ -214,9 +214,9 @@ extension World {
         record(frame, .received, route.message, from: route.sender, to: peer)
         situations[peer].busyUntil = now + situation.frameCost
         outcome.frames += 1
-        company?.heard[peer][route.sender] = now
+        membership?.heard[peer][route.sender] = now
         if case .control(let envelope) = frame, envelope.payload.group != nil {
-            company?.reported[peer][route.sender] = now
+            membership?.reported[peer][route.sender] = now
         }
         try handle(frame, at: peer)
         recordState(of: peer)

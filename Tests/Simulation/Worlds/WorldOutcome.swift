@@ -28,13 +28,13 @@ struct WorldOutcome: Sendable {
     var simulatedMilliseconds = 0
     var faults = FaultCounts()
     /// Changes of groups, in settings whose members change.
-    var company = CompanyCounts()
+    var membership = MembershipCounts()
 
     init(seed: UInt64) { self.seed = seed }
 }
 
 /// The membership changes of groups.
-struct CompanyCounts: Sendable {
+struct MembershipCounts: Sendable {
     /// Views that members have decided on, not counting the first of each group.
     var views = 0
     /// Members that were removed and know it.
@@ -66,12 +66,13 @@ extension SeedOutcome {
         ]
         greatest = ["deepestRollback": Double(outcome.deepestRollback)]
         tables["unequal"] = outcome.unequal.map { [$0: 1] } ?? [:]
-        let company = outcome.company
-        if setting == .company || setting == .hub {
+        let membership = outcome.membership
+        if setting == .membership || setting == .hub {
             tables["company"] = [
-                "views": company.views, "fences": company.fences, "joins": company.joins, "returns": company.returns,
-                "replacements": company.replacements, "relays": company.relays,
-                "primariesLost": company.primariesLost, "groupsLost": company.groupsLost,
+                "views": membership.views, "fences": membership.fences, "joins": membership.joins,
+                "returns": membership.returns,
+                "replacements": membership.replacements, "relays": membership.relays,
+                "primariesLost": membership.primariesLost, "groupsLost": membership.groupsLost,
             ]
         }
         simulatedSeconds = Double(outcome.simulatedMilliseconds) / 1_000

@@ -4,7 +4,7 @@ import Testing
 /// Compares the contract's value type with a model too simple to be wrong: dictionaries of dictionaries.
 @Suite struct StoreContentsTests {
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `Random batches do to the contents what they do to the model`(seed: UInt64) throws {
+    func `Random batches change the contents like the model`(seed: UInt64) throws {
         var random = Steps(seed: seed)
         var contents = StoreContents()
         var model = Model()
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `Contents with different dead beginnings are equal`() throws {
+    @Test func `Contents with different removed prefixes are equal`() throws {
         var (cut, never) = (StoreContents(), StoreContents())
         try cut.commit(
             batch { for position in 1...9 { $0.append([UInt8(position)], to: "log", at: UInt64(position)) } })

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct StoreJournalTests {
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `A journal knows where its entries are, whatever is done and whatever is refused`(seed: UInt64) throws {
+    func `A journal tracks its entries through any operations and rejections`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let store = MemoryStore()
         var journal = StoreJournal("a", from: random.next() % 3)

@@ -48,7 +48,7 @@
             try bytes.write(to: URL(fileURLWithPath: folder.store))
         }
 
-        @Test("A file that is cut at any length is refused and stays as it is")
+        @Test("A truncated file is rejected and left unchanged")
         func cuts() throws {
             #expect(try examine() == nil)
             for length in (0..<file.count).reversed() {
@@ -67,7 +67,7 @@
             #expect(try examine() == .damaged)
         }
 
-        @Test("A flipped bit anywhere is refused or harmless, and a refused file stays as it is", arguments: 0..<8)
+        @Test("A flipped bit is rejected or has no effect, and a rejected file is left unchanged", arguments: 0..<8)
         func flips(bit: Int) throws {
             // Every byte of the file's header and of the pages' headers, and a seeded sample of the others.
             var generator = SplitMix64(seed: UInt64(bit))
@@ -85,7 +85,7 @@
             #expect(refused > 100)
         }
 
-        @Test("A flipped bit is found without the full verification too, when what it damages is read")
+        @Test("A flipped bit is also found without full verification, when the damaged part is read")
         func flipsReadLater() throws {
             var generator = SplitMix64(seed: 9)
             var refused = 0
@@ -98,7 +98,7 @@
             #expect(refused > 100)
         }
 
-        @Test("Two pages that have changed places are found")
+        @Test("Two swapped pages are detected")
         func swappedPages() throws {
             for first in 0..<file.count / 4096 {
                 for second in first + 1..<file.count / 4096 {

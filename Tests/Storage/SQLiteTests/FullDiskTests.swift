@@ -24,7 +24,7 @@
                 #expect(code == .full)
                 return position
             }
-            Issue.record("there is room without end")
+            Issue.record("space is unlimited")
             return 0
         }
 
@@ -37,7 +37,7 @@
                 entries.allSatisfy { $0.bytes == Array(repeating: UInt8(truncatingIfNeeded: $0.position), count: 700) })
         }
 
-        @Test("A batch beyond the store's own limit is undone, and it goes on when there is room again")
+        @Test("A batch beyond the store's limit is undone, and the store continues once there is space")
         func ownLimit() throws {
             var store = try SQLiteStore(path: folder.store, sync: .normal, bytesMax: 200_000)
             let count = try fill(store)
@@ -55,7 +55,7 @@
 
         #if os(Linux)
             @Test(
-                "A disk that is full undoes a batch, and the store goes on when there is room again",
+                "A batch on a full disk is undone, and the store continues once there is space",
                 .enabled("needs root, to mount a file system of a few pages") { try await canMount() })
             func disk() async throws {
                 let mount = try await Self.mount(at: folder)

@@ -46,7 +46,7 @@
                 defer { store.close() }
                 let stored = try StoredContents(store)
                 let index = history.lastIndex(of: stored)
-                #expect(index != nil, "\(subject): what was never there")
+                #expect(index != nil, "\(subject): an entry that never existed")
                 return index
             } catch let error as StorageError {
                 #expect(error.code == .damaged, subject)
@@ -56,7 +56,7 @@
             }
         }
 
-        @Test("Content committed before a crash is there after it, and closing merges the log")
+        @Test("Content committed before a crash survives, and closing merges the log")
         func crash() throws {
             #expect(try reopen(file: file, log: log, "the crash") == history.indices.last)
             #expect(try folder.files().keys.sorted() == ["store.sqlite"])
@@ -65,7 +65,7 @@
                     == history.indices.last)
         }
 
-        @Test("A cut log leaves the whole commits before the cut, in their order")
+        @Test("A cut log keeps the complete commits before the cut, in order")
         func cutLogs() throws {
             var generator = SplitMix64(seed: 1)
             let frame = 24 + 4096
@@ -83,7 +83,7 @@
             #expect(previous == history.indices.last)
         }
 
-        @Test("A cut file with its log is refused, or the log has all of it")
+        @Test("A cut file with its log is rejected, unless the log has everything")
         func cutFiles() throws {
             for length in stride(from: 0, to: file.count, by: 61) {
                 let count = try reopen(file: file.prefix(length), log: log, "a file cut to \(length)")
@@ -91,7 +91,7 @@
             }
         }
 
-        @Test("A bit that is flipped in the log ends it there, and never makes other contents")
+        @Test("A flipped bit ends the log there, and never changes contents")
         func flippedLogs() throws {
             var generator = SplitMix64(seed: 2)
             for _ in 0..<400 {
@@ -102,7 +102,7 @@
             }
         }
 
-        @Test("A store that is open is refused to a second opener, in this process or another")
+        @Test("An open store can't be opened again, in this process or another")
         func processes() async throws {
             try FileManager.default.removeItem(atPath: folder.store)
             let store = try SQLiteStore(path: folder.store)
@@ -118,7 +118,7 @@
             #expect(try code { try SQLiteStore(path: folder.store).close() } == nil)
         }
 
-        @Test("A suspended store holds no lock; once resumed it holds it again, with everything that it had")
+        @Test("A suspended store releases its lock, and a resumed one holds it and all its content again")
         func suspension() async throws {
             try FileManager.default.removeItem(atPath: folder.store)
             let store = try SQLiteStore(path: folder.store)

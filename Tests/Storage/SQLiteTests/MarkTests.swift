@@ -44,7 +44,7 @@
 
         private var last: [String: Data] { history[Self.commits - 1] }
 
-        @Test("A log that was cut or deleted is noticed")
+        @Test("A cut or deleted log is detected")
         func missingLogs() throws {
             let log = try #require(last["store.sqlite-wal"])
             #expect(try reopen(last) == Self.commits)
@@ -56,7 +56,7 @@
             #expect(try reopen(last.filter { $0.key != "store.sqlite-wal" }, sync: .normal) == nil)
         }
 
-        @Test("An older copy in place of a store that was closed is noticed")
+        @Test("An older copy in place of a closed store is detected")
         func olderCopies() throws {
             #expect(try reopen(last) == Self.commits)
             let closed = try folder.files()
@@ -85,7 +85,7 @@
             }
         }
 
-        @Test("Without its mark an older store opens, and another store in its place is not measured by it")
+        @Test("An older store without its mark opens, and another store isn't compared with the mark")
         func otherStores() throws {
             let file = try #require(history[0]["store.sqlite"])
             #expect(try reopen(["store.sqlite": file]) == 0)
@@ -103,7 +103,8 @@
             let files = try folder.files()
             store.close()
             #expect(try reopen(files) == Self.commits)
-            #expect(try reopen(files.filter { $0.key != "store.sqlite-wal" }) == Self.commits, "it had no number yet")
+            #expect(
+                try reopen(files.filter { $0.key != "store.sqlite-wal" }) == Self.commits, "it had no number before")
         }
 
         private func query(_ sql: String) async throws {

@@ -63,7 +63,7 @@
             #expect(try queue.isOpen == false || String.fetchOne(on: queue) == "a")
         }
 
-        @Test("A newer schema; what wrote it opens it again")
+        @Test("A newer schema is rejected, and its own version can still open it")
         func newerSchema() throws {
             let newer = SQLiteSchema(steps: SQLiteSchema.current.steps + ["CREATE TABLE more (id INTEGER PRIMARY KEY)"])
             try makeStore(schema: newer)
@@ -74,7 +74,7 @@
             #expect(try store.entries(of: "log", from: 0, maxBytes: 9).map(\.bytes) == [[1, 2]])
         }
 
-        @Test("An older schema becomes the present one and keeps what is stored")
+        @Test("An older schema is upgraded and keeps its content")
         func olderSchema() throws {
             try makeStore()
             let newer = SQLiteSchema(steps: SQLiteSchema.current.steps + ["CREATE TABLE more (id INTEGER PRIMARY KEY)"])
@@ -107,7 +107,7 @@
             }
         }
 
-        @Test("A folder that does not exist, and a file in its place")
+        @Test("A missing folder, and a file in its place")
         func missingFolder() throws {
             #expect(try refusal(path: folder.file("none/store")) == .missing)
             try Data("file".utf8).write(to: URL(fileURLWithPath: folder.file("file")))
@@ -129,7 +129,7 @@
             try requireRefused(.damaged, "a journal")
         }
 
-        @Test("A file and a folder that others may write, and what another user owns")
+        @Test("A file or folder that others may write to, or that another user owns")
         func others() throws {
             try makeStore()
             for (mode, code) in [(0o666, StorageError.Code.foreign), (0o602, .foreign), (0o600, nil)] {
@@ -156,7 +156,7 @@
             #expect(try refusal() == nil)
         }
 
-        @Test("A file and a folder that may not be written")
+        @Test("A file or folder without write permission")
         func readOnly() throws {
             try makeStore()
             let stored = try folder.files()

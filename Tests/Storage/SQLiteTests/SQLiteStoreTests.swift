@@ -8,7 +8,7 @@
 
     @Suite("SQLite store")
     struct SQLiteStoreTests {
-        @Test("It keeps every rule for stores", arguments: [SQLiteStore.Sync.full, .normal])
+        @Test("The store keeps every rule for stores", arguments: [SQLiteStore.Sync.full, .normal])
         func rules(sync: SQLiteStore.Sync) async {
             let factory = StoreFactory { folder, _ in try SQLiteStore(path: folder + "/store", sync: sync) }
             let report = await StoreConformance.examine(factory, as: "storage.sqlite")
@@ -31,7 +31,7 @@
         }
 
         @Test(
-            "It holds what the contract's value holds after random batches, opened again at random", arguments: 1...60)
+            "The store matches the contract's model after random batches and reopenings", arguments: 1...60)
         func model(seed: UInt64) throws {
             var generator = SplitMix64(seed: seed)
             let folder = try TemporaryFolder()
@@ -52,7 +52,7 @@
             }
         }
 
-        @Test("Entries come from any position and in any portion", arguments: 0...12)
+        @Test("Entries can be read from any position in portions of any size", arguments: 0...12)
         func portions(position: UInt64) throws {
             let folder = try TemporaryFolder()
             let store = try SQLiteStore(path: folder.store, sync: .normal)
@@ -101,7 +101,7 @@
             #expect(try store.catalog(prefix: "").journals.map(\.positions) == Array(repeating: 0..<50, count: 8))
         }
 
-        @Test("Two paths of one file are one store")
+        @Test("Two paths to one file are one store")
         func links() throws {
             let folder = try TemporaryFolder()
             let store = try SQLiteStore(path: folder.store)
@@ -113,7 +113,7 @@
             #expect(try SQLiteStore(path: folder.file("link")).value(for: "head") == [1])
         }
 
-        @Test("An object that is let go closes its store")
+        @Test("A released object closes its store")
         func release() throws {
             let folder = try TemporaryFolder()
             for value in UInt8(0)..<3 {

@@ -20,7 +20,9 @@ package import MeshTransport
     while !sessions.allSatisfy({ $0.memberIDs.count == sessions.count && $0.state.count == sessions.count })
         || Set(sessions.map(\.state)).count > 1
     {
-        guard ContinuousClock.now < end else { throw WaitedInVain(description: "waited in vain for one group") }
+        guard ContinuousClock.now < end else {
+            throw WaitTimedOut(description: "the devices didn't become one group in time")
+        }
         try await Task.sleep(for: .milliseconds(20))
     }
     let taps = sessions[0].state.sorted()

@@ -2,7 +2,7 @@
 /// result depends on how busy the machine is.
 package let patience = Duration.seconds(180)
 
-package struct WaitedInVain: Error, CustomStringConvertible {
+package struct WaitTimedOut: Error, CustomStringConvertible {
     package let description: String
 
     package init(description: String) { self.description = description }
@@ -16,7 +16,7 @@ package func eventually(_ expectation: String, _ condition: () -> Bool) async th
         if condition() { return }
         try await Task.sleep(for: .milliseconds(2))
     }
-    if !condition() { throw WaitedInVain(description: "waited in vain for \(expectation)") }
+    if !condition() { throw WaitTimedOut(description: "timed out waiting for \(expectation)") }
 }
 
 /// Returns the result of `body`, which is cancelled after `patience`.

@@ -30,7 +30,7 @@ package final class InMemoryNetwork: Sendable {
             state.spoofed.append(service)
             return Array(state.members.values)
         }
-        for member in members { member.tell { $0.found(service) } }
+        for member in members { member.notify { $0.found(service) } }
     }
 
     fileprivate func join(_ member: InMemoryDiscovery) {
@@ -38,7 +38,7 @@ package final class InMemoryNetwork: Sendable {
             state.members[ObjectIdentifier(member)] = member
             return state.announced.filter { $0.key != ObjectIdentifier(member) }.map(\.value) + state.spoofed
         }
-        for service in known { member.tell { $0.found(service) } }
+        for service in known { member.notify { $0.found(service) } }
     }
 
     fileprivate func announce(_ announcement: ServiceAnnouncement?, by member: InMemoryDiscovery) {
@@ -53,9 +53,9 @@ package final class InMemoryNetwork: Sendable {
         }
         for other in others {
             if let earlier, earlier.instance != service?.instance {
-                other.tell { $0.lost(instance: earlier.instance) }
+                other.notify { $0.lost(instance: earlier.instance) }
             }
-            if let service { other.tell { $0.found(service) } }
+            if let service { other.notify { $0.found(service) } }
         }
     }
 
@@ -86,7 +86,7 @@ package final class InMemoryDiscovery: ServiceDiscovery {
         observer.withLock { $0 = nil }
     }
 
-    fileprivate func tell(_ call: (any ServiceObserver) -> Void) {
+    fileprivate func notify(_ call: (any ServiceObserver) -> Void) {
         if let observer = observer.withLock({ $0 }) { call(observer) }
     }
 }

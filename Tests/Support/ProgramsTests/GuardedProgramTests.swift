@@ -8,7 +8,7 @@
     @Suite struct GuardedProgramTests {
         private static let sleeper = ["sh", "-c", "echo $$; exec sleep 600"]
 
-        @Test("A program ends when it is let go, with all it has started") func letGo() async throws {
+        @Test("A released program ends with all processes that it started") func letGo() async throws {
             let said = Pipe()
             var program: GuardedProgram? = try GuardedProgram(
                 ["sh", "-c", "sleep 600 & echo up; wait"], output: said.fileHandleForWriting)
@@ -20,7 +20,7 @@
             #expect(try said.fileHandleForReading.readToEnd() ?? Data() == Data())
         }
 
-        @Test("Ends by itself, by the signal that is sent, and is collected once") func ends() throws {
+        @Test("A program ends by itself or by a signal, and is collected once") func ends() throws {
             let brief = try GuardedProgram(["true"])
             brief.wait()
             #expect(!brief.isRunning)
@@ -35,8 +35,7 @@
             missing.wait()
         }
 
-        @Test("Has nothing of this process: no descriptor, no blocked or ignored signal") func inheritsNothing() throws
-        {
+        @Test("A program inherits no descriptor and no blocked or ignored signal") func inheritsNothing() throws {
             let (kept, said) = (Pipe(), Pipe())
             defer { withExtendedLifetime(kept) {} }
             var (blocked, before) = (sigset_t(), sigset_t())
@@ -56,7 +55,7 @@
         }
 
         /// The end of a thread isn't the end of its process.
-        @Test("Outlives the thread that has started it") func outlivesThread() async throws {
+        @Test("A program outlives the thread that started it") func outlivesThread() async throws {
             let program = try await withCheckedThrowingContinuation { waiter in
                 let thread = Thread { waiter.resume(with: Result { try GuardedProgram(Self.sleeper) }) }
                 thread.start()
@@ -81,7 +80,7 @@
         }
 
         #if compiler(>=6.2)
-            @Test("A process that is killed takes its program and the folder along, and no plain one")
+            @Test("A killed process takes its guarded program and folder along, but no unguarded one")
             func endsWithProcess() async throws {
                 let folder = FileManager.default.temporaryDirectory.appending(path: "guarded-\(UUID().uuidString)")
                 try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

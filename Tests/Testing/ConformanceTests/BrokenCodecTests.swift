@@ -8,7 +8,7 @@ import Testing
 
 /// Each codec rule is tested with a codec that breaks only that rule on purpose.
 @Suite struct BrokenCodecTests {
-    @Test func `the codec that all others here are made of keeps every rule`() async {
+    @Test func `the codec on which all broken ones are based keeps every rule`() async {
         let report = await CodecConformance.examine(BrokenCodec(), as: "codec.sound")
         #expect(report.failures == [])
         #expect(report.rows.count == CodecConformance.rules.count)

@@ -56,7 +56,7 @@ import Testing
                 rules: TransportConformance.rules.filter { $0.id == rule })
         }
         let row = try #require(report[rule: rule])
-        #expect(row.outcome == .failed, "\(fault) was not noticed by \(rule)")
+        #expect(row.outcome == .failed, "\(rule) doesn't detect \(fault)")
         #expect(!row.detail.isEmpty)
     }
 

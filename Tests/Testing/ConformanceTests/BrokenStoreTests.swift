@@ -6,7 +6,7 @@ import Testing
 
 /// Each store rule is tested with a store that breaks it on purpose.
 @Suite struct BrokenStoreTests {
-    @Test func `The store that all others here are made of keeps every rule`() async {
+    @Test func `The store on which all broken ones are based keeps every rule`() async {
         let report = await StoreConformance.examine(FaultyStore.factory(.init()), as: "storage.sound")
         #expect(report.failures == [])
         #expect(!report.rows.contains { $0.outcome == .skipped })

@@ -37,8 +37,8 @@ import Testing
         (.replaysEverySnapshot, "transport.snapshot.late-peer"),
         (.forgetsTheRequester, "transport.request.requester"),
         (.losesRequests, "transport.request.requester"),
-        (.tellsEveryone, "transport.target.reaches"),
-        (.tellsOnlyTheFirst, "transport.target.all"),
+        (.sendsToEveryPeer, "transport.target.reaches"),
+        (.sendsOnlyToTheFirst, "transport.target.all"),
         (.acceptsStrangers, "transport.target.unknown"),
         (.echoes, "transport.echo.none"),
         (.knowsItself, "transport.peers.local-is-not-known"),
@@ -83,13 +83,18 @@ import Testing
         (.readsForOthers, "transport.unread.waits"),
         (.readsForOthers, "transport.unread.together"),
         (.keepsWhatIsCancelled, "transport.withdrawal"),
+<<<<<<< HEAD
         (.repeatsTheUrgent, "transport.urgent.once"),
         (.tellsOnlyTheFirst, "transport.crowd.all"),
         (.tellsEveryone, "transport.crowd.one"),
+=======
+        (.sendsOnlyToTheFirst, "transport.crowd.all"),
+        (.sendsToEveryPeer, "transport.crowd.one"),
+>>>>>>> names
         (.swapsNeighbours, "transport.crowd.sources"),
         (.mixesFeatures, "transport.features.many"),
         (.returnsToOldSnapshots, "transport.snapshot.collapse"),
-        (.tellsEveryone, "transport.snapshot.target"),
+        (.sendsToEveryPeer, "transport.snapshot.target"),
         (.announcesToTheFirst, "transport.reachability.late-subscriber"),
         (.neverReportsLoss, "transport.close.announced"),
         (.dropsWhatWaits, "transport.relaunch.outbox"),
@@ -130,7 +135,7 @@ import Testing
         #expect(report.isConformant)
     }
 
-    @Test func `A fixture that cannot be made fails every rule`() async {
+    @Test func `A fixture that throws fails every rule`() async {
         struct NoNetwork: Error {}
         let report = await TransportConformance.examine(
             TransportFixture { _ in throw NoNetwork() }, as: "transport.none")
@@ -165,7 +170,7 @@ private func decorated(_ pair: TransportPair, _ fault: Fault?, isRelaunched: Boo
                 switch fault {
                 case .overhearsGarbage: break
                 case .passesGarbageOn: second.memory.echo(nonsense)
-                case .believesAnyGreeting: second.memory.meet(nobody)
+                case .believesAnyGreeting: second.memory.meet(unknownPeer)
                 default: faults.inject(bytes, lane)
                 }
             },
@@ -189,7 +194,7 @@ private func decorated(_ pair: TransportPair, _ fault: Fault?, isRelaunched: Boo
     return result
 }
 
-private let nobody = SessionPeer(id: "nobody", deviceClass: .unknown, appInstanceID: "0", topology: .unknown)
+private let unknownPeer = SessionPeer(id: "nobody", deviceClass: .unknown, appInstanceID: "0", topology: .unknown)
 
 private let nonsense = AnySessionSyncEnvelope(
     metadata: SessionSyncMetadata(

@@ -11,7 +11,7 @@ enum Fault: String, CaseIterable, Sendable {
     case losesTheCheckpoint, losesTheVector, forgetsSnapshots, looksUpNothing, looksUpAnyFeature, olderReplacesNewer
     case replaysEverySnapshot
     case forgetsTheRequester, losesRequests
-    case tellsEveryone, tellsOnlyTheFirst, acceptsStrangers, echoes, knowsItself
+    case sendsToEveryPeer, sendsOnlyToTheFirst, acceptsStrangers, echoes, knowsItself
     case staysSilentAboutPeers, neverReportsLoss
     case leavesStreamsOpen, endsStreamsEarly, sendsAfterClosing, holdsTheLastBack
     case takesAnyMode, ignoresCancellation, neverReturns
@@ -91,8 +91,8 @@ final class FaultyTransport: TransportWrapper {
             try await wrapped.send(envelope, mode: mode, to: peer)
             try await wrapped.send(envelope, mode: .realtimeBestEffort, to: peer)
         case .storesBestEffort: try await wrapped.send(envelope, mode: .reliableEventually, to: peer)
-        case .tellsEveryone: try await wrapped.send(envelope, mode: mode, to: nil)
-        case .tellsOnlyTheFirst: try await wrapped.send(envelope, mode: mode, to: peer ?? wrapped.knownPeers.first)
+        case .sendsToEveryPeer: try await wrapped.send(envelope, mode: mode, to: nil)
+        case .sendsOnlyToTheFirst: try await wrapped.send(envelope, mode: mode, to: peer ?? wrapped.knownPeers.first)
         case .echoes:
             try await wrapped.send(envelope, mode: mode, to: peer)
             memory.echo(envelope)
@@ -115,13 +115,13 @@ final class FaultyTransport: TransportWrapper {
             try? await wrapped.sendSnapshot(snapshot, mode: .realtimeBestEffort, to: peer)
             return
         }
-        let peer = fault == .tellsEveryone ? nil : peer
+        let peer = fault == .sendsToEveryPeer ? nil : peer
         try await sendPastChecks { try await self.wrapped.sendSnapshot(snapshot, mode: mode, to: peer) }
     }
 
     func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
         if fault == .losesRequests { return }
-        let peer = fault == .tellsEveryone ? nil : peer
+        let peer = fault == .sendsToEveryPeer ? nil : peer
         try await sendPastChecks { try await self.wrapped.requestSnapshot(sessionID: sessionID, from: peer) }
     }
 

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a target notices a promise that is broken`() throws {
+    @Test func `a target detects a broken promise`() throws {
         /// A codec that can't read the bytes that it writes.
         struct ForgetfulCodec: PayloadCodec {
             let id = PayloadCodecID(number: 200, name: "forgetful")

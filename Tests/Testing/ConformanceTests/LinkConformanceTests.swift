@@ -21,7 +21,7 @@ import Testing
         #expect(report.rows.count == TransportConformance.rules.count)
     }
 
-    @Test func `A link with every lane is exempt from no rule but those that its queue makes void`() async {
+    @Test func `A link with every lane is exempt only from rules that its queue makes void`() async {
         let report = await TransportConformance.examine(fixture([.stream, .datagram]), as: "transport.memory")
         let skipped = report.rows.filter { $0.outcome == .skipped }
         #expect(skipped.allSatisfy { $0.detail.contains("lane") })
@@ -31,7 +31,7 @@ import Testing
             ])
     }
 
-    @Test func `A link between two is exempt from the rules for many, and says so`() async {
+    @Test func `A link between two peers is reported as exempt from the rules for many`() async {
         let report = await TransportConformance.examine(.inMemory(countMax: 2), as: "transport.memory")
         #expect(report.failures == [])
         #expect(report[rule: "transport.crowd.all"]?.outcome == .skipped)

@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `Rules have distinct ids under one roof`() {
+    @Test func `Rules have distinct IDs`() {
         let ids = TransportConformance.rules.map(\.id)
         #expect(Set(ids).count == ids.count)
         #expect(ids.count >= 40)

@@ -3,7 +3,7 @@ import MeshVirtualTime
 import Testing
 
 @Suite struct EventQueueTests {
-    @Test("The queue gives back by time, and at one time by entry", arguments: 0..<50 as Range<UInt64>)
+    @Test("The queue returns entries by time, and at equal times in order of entry", arguments: 0..<50 as Range<UInt64>)
     func queue(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var queue = EventQueue<Int>()

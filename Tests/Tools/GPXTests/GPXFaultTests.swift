@@ -41,7 +41,7 @@ struct GPXFaultTests {
         #expect(cut.shortfall == "ends in the middle, after 1 points")
     }
 
-    @Test("a fault in the middle of a document isn't taken for its end")
+    @Test("an error in the middle of a document isn't taken for its end")
     func faultInTheMiddle() {
         let error = #expect(throws: GPXError.self) {
             try read("<gpx><trk><trkseg><trkpt lat='1' lon='2'/>\n</trk>\n</gpx>")
@@ -93,14 +93,14 @@ struct GPXFaultTests {
         expectHostile("<!DOCTYPE gpx [\(declaration)]><gpx><trk><name>&x;</name></trk></gpx>")
     }
 
-    @Test("a document type is found behind what may stand before it, and only there")
+    @Test("a document type is found after everything that may precede it, and only there")
     func documentTypeAfterComments() throws {
         expectHostile("\u{FEFF} <?xml version=\"1.0\"?><!-- <gpx> --><?p ?> <!DOCTYPE gpx><gpx/>")
-        let harmless = "<!-- <!DOCTYPE gpx> --><gpx><trk><desc><![CDATA[<!DOCTYPE html>]]></desc></trk></gpx>"
-        #expect(try read(harmless).tracks.count == 1)
+        let accepted = "<!-- <!DOCTYPE gpx> --><gpx><trk><desc><![CDATA[<!DOCTYPE html>]]></desc></trk></gpx>"
+        #expect(try read(accepted).tracks.count == 1)
     }
 
-    @Test("encodings in which a document type could hide are refused")
+    @Test("encodings that could hide a document type are rejected")
     func encodings() throws {
         let bomb = "<!DOCTYPE gpx [<!ENTITY e 'x'>]><gpx/>"
         for encoding in [String.Encoding.utf16, .utf16BigEndian, .utf16LittleEndian, .utf32] {
@@ -131,14 +131,14 @@ struct GPXFaultTests {
         }
     }
 
-    @Test("elements nested without end are refused")
+    @Test("unboundedly nested elements are rejected")
     func nesting() {
         let text = "<gpx>" + String(repeating: "<a>", count: 100_000)
         let error = #expect(throws: GPXError.self) { try read(text) }
         #expect(error?.code == .malformed)
     }
 
-    @Test("a file that cannot be read is one clear line", arguments: ["/nonexistent/route.gpx", "/"])
+    @Test("an unreadable file is an error of one line", arguments: ["/nonexistent/route.gpx", "/"])
     func unreadable(path: String) {
         let error = #expect(throws: GPXError.self) { try GPXRecording(path: path) }
         #expect(error?.code == .unreadable)

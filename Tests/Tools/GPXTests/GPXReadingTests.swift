@@ -55,7 +55,7 @@ struct GPXReadingTests {
         #expect(recording.points == [GPXPoint(latitude: 1, longitude: 2, elevation: 3, heartRate: 141)])
     }
 
-    @Test("timed points come earliest first and keep document order at one moment")
+    @Test("timed points are sorted by time, and in document order at equal times")
     func timedPointsAreSorted() throws {
         let recording = try read(
             points: [("3", "2020-01-01T00:00:03Z"), ("1", "2020-01-01T00:00:01Z"), ("2", "2020-01-01T00:00:01Z")])
@@ -88,7 +88,7 @@ struct GPXReadingTests {
     }
 
     @Test(
-        "a date that is none is a bad value",
+        "an invalid date is a bad value",
         arguments: [
             "yesterday", "2010-10-03", "2010-10-03T09:36Z", "2010-13-03T09:36:30Z", "2010-02-29T00:00:00Z",
             "2010-10-03T24:00:01Z", "2010-10-03T24:00:00.5Z", "2010-10-03T25:00:00Z", "2010-10-03T09:60:00Z",
@@ -115,7 +115,7 @@ struct GPXReadingTests {
         #expect(abs(west.distance(to: east) - degree / 2) < 10)
     }
 
-    @Test("distance follows the segments and skips the way between them")
+    @Test("distance follows the segments and skips the gaps between them")
     func distanceOfRecording() {
         let points = (0...2).map { GPXPoint(latitude: Double($0), longitude: 0) }
         let whole = GPXRecording(tracks: [GPXTrack(segments: [GPXSegment(points: points)])])

@@ -25,7 +25,7 @@
             return Table(columns: columns, rows: rows)
         }
 
-        @Test("No line is longer than the terminal's, and no cell is lost", arguments: 0..<300 as Range<UInt64>)
+        @Test("No line is longer than the terminal is wide, and no cell is lost", arguments: 0..<300 as Range<UInt64>)
         func width(seed: UInt64) {
             let table = table(seed: seed)
             for width in [40, 60, 80, 100, 132] {
@@ -51,7 +51,7 @@
             }
         }
 
-        @Test func `A long word breaks at a joint, and a number only where nothing else is left`() {
+        @Test func `A long word breaks at a separator, and a number only as a last resort`() {
             #expect("transport.simulated-watch".wrapped(to: 16) == ["transport.", "simulated-watch"])
             #expect("MeshWatchConnectivity".wrapped(to: 12) == ["MeshWatch", "Connectivity"])
             #expect("abc12,345.67".wrapped(to: 10) == ["abc", "12,345.67"])
@@ -59,7 +59,7 @@
             #expect("時計時計".wrapped(to: 5) == ["時計", "時計"])
         }
 
-        @Test func `Words give way before a column goes into a table of its own`() {
+        @Test func `Words are wrapped before a column moves into a table of its own`() {
             let table = Table(
                 columns: ["ID", "Module", "Version"],
                 rows: [["transport.watch-connectivity", "MeshWatchConnectivityTransport", "0.1.0"]])
@@ -83,13 +83,13 @@
                     """)
         }
 
-        @Test func `With room for all there is one table, as wide as it needs`() {
+        @Test func `With enough space there is one table, as wide as it needs`() {
             let table = Table(columns: ["id", .number("bytes")], rows: [["a", "1"], ["bc", "23"]])
             #expect(table.text(width: nil) == table.text(width: 100))
             #expect(table.text(width: 100).split(separator: "\n").count == 4)
         }
 
-        @Test func `Numbers that do not fit beside each other stand below, each with its row's label`() {
+        @Test func `Numbers that don't fit side by side are below, each with its row's label`() {
             let names = (0..<12).map { "limit-\($0)" }
             let table = Table(
                 columns: ["codec"] + names.map { .number($0) }, rows: [["json"] + names.indices.map { "\($0)" }])

@@ -24,13 +24,13 @@ import Testing
         return String(decoding: bytes[..<max(count, 0)], as: UTF8.self)
     }
 
-    @Test func `What is written arrives whole`() throws {
+    @Test func `All output arrives`() throws {
         let text = String(repeating: "Läuferin 🏃\n", count: 2_000)
         #expect(try output { try $0.write(text) } == text)
         #expect(try output { try $0.write("") } == "")
     }
 
-    @Test func `An output that nobody reads, that is closed or full is an error and no trap`() throws {
+    @Test func `An unread, closed or full output is an error, not a trap`() throws {
         signal(SIGPIPE, SIG_IGN)
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)

@@ -31,7 +31,7 @@ struct BenchmarkReportTests {
 
     // MARK: Runs
 
-    @Test("of several runs the median is told, and every run beside it")
+    @Test("a report of several runs has the median and every run")
     func medians() throws {
         let report = try report([3, 1, 2].map { [row("json", bytes: 70, nanoseconds: $0)] })
         #expect(report.rows.map { $0["encodeNanoseconds"] } == [.number(2)])
@@ -43,7 +43,7 @@ struct BenchmarkReportTests {
         #expect(try self.report([[row("json", bytes: 70, nanoseconds: 3)]]).runs == nil)
     }
 
-    @Test("runs that tell other rows are no report")
+    @Test("runs with different rows can't form a report")
     func otherRows() {
         #expect(throws: ToolError.self) {
             try report([[row("json", bytes: 1, nanoseconds: 1)], [row("plist", bytes: 1, nanoseconds: 1)]])
@@ -70,7 +70,7 @@ struct BenchmarkReportTests {
         #expect(!html.replacing("http://www.w3.org/2000/svg", with: "").contains("://"))
     }
 
-    @Test("a report says where, when and with which version it was measured")
+    @Test("a report states the machine, the time and the version")
     func setting() throws {
         struct Read: Decodable {
             struct Setting: Decodable {
@@ -90,7 +90,7 @@ struct BenchmarkReportTests {
         #expect(setting.cores > 0 && setting.memoryBytes > 0)
     }
 
-    @Test("a device, a folder and a place in no folder are no files to write to")
+    @Test("a device, a folder and a path in a missing folder can't be written to")
     func outputFiles() throws {
         for path in ["", "/", "/dev/", "/dev/null", "/dev/null/", "/nowhere/x"] {
             #expect {
@@ -107,7 +107,7 @@ struct BenchmarkReportTests {
 
     // MARK: Comparing
 
-    @Test("a figure moves when no run of one lies within the runs of the other")
+    @Test("a value has changed if no run of one report is within the runs of the other")
     func moved() throws {
         func runs(_ times: [Double], bytes: Int = 70) -> [[BenchmarkRow]] {
             times.map { [row("json", bytes: bytes, nanoseconds: $0)] }
@@ -125,7 +125,7 @@ struct BenchmarkReportTests {
         #expect(try verdicts(runs([100, 104, 102], bytes: 71)) == ["bytes": .worse])
     }
 
-    @Test("how far apart runs are is told, and how far the median went")
+    @Test("a comparison has the spread of the runs and the change of the median")
     func noise() throws {
         func report(_ times: [Double]) throws -> RecordedReport {
             try recorded(times.map { [row("json", bytes: 1, nanoseconds: $0)] })
@@ -137,7 +137,7 @@ struct BenchmarkReportTests {
         #expect(change.noisePercent == 25)
     }
 
-    @Test("without repeated runs nothing is called noise, and nothing a move but what cannot vary")
+    @Test("without repeated runs nothing is noise, and only values that can't vary count as changed")
     func single() throws {
         let before = try recorded([[row("json", bytes: 300_000, nanoseconds: 9, capacity: 5)]])
         let after = try recorded([
@@ -172,7 +172,7 @@ struct BenchmarkReportTests {
         #expect(reports[0].rows[0].figures["bytes"] == 70)
     }
 
-    @Test("what is no report is one line that says how to make one")
+    @Test("an invalid report is an error of one line that says how to make one")
     func noReport() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -189,7 +189,7 @@ struct BenchmarkReportTests {
 
     // MARK: Does it fit?
 
-    @Test("whether a state fits is one sentence")
+    @Test("one sentence says whether a state fits")
     func answers() throws {
         func sentences(_ forms: [(String, Int)]) throws -> [String] {
             try report([forms.map { row($0.0, bytes: $0.1, nanoseconds: 1) }]).answers.map(\.sentence)
@@ -214,14 +214,14 @@ struct BenchmarkReportTests {
                 ])
     }
 
-    @Test("a limit that nobody states is one line with the nearest")
+    @Test("an unknown limit is an error of one line with the nearest names")
     func limits() throws {
         #expect(try bus.limit(named: nil) == StatePlugin.limit)
         #expect {
             try bus.limit(named: "wcsession")
         } throws: {
             "\($0)"
-                == "there is no limit 'wcsession'; did you mean wcsession.applicationContext? `limits` shows what there is"
+                == "there is no limit 'wcsession'; did you mean wcsession.applicationContext? `limits` lists them"
         }
     }
 }

@@ -25,7 +25,7 @@ struct BenchmarkTests {
         #expect(nanoseconds == 10)
     }
 
-    @Test("operations that take turns are timed each on its own")
+    @Test("alternating operations are timed separately")
     func turns() throws {
         let clock = VirtualClock()
         let stopwatch = BenchmarkStopwatch(batchDuration: .microseconds(1), batchCount: 3) { clock.now }

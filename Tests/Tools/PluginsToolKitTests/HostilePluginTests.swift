@@ -27,12 +27,12 @@
         }
     }
 
-    @Suite("Plugins that lie")
+    @Suite("Hostile plugins")
     struct HostilePluginTests {
         private static func bus() throws -> PluginBus { try PluginBus(plugins: [HostilePlugin()]) }
 
         /// Checks a terminal's output, and its number of lines.
-        private func expectHarmless(_ result: ExitTest.Result?, lines: Int? = nil) throws {
+        private func expectPrintable(_ result: ExitTest.Result?, lines: Int? = nil) throws {
             let output = String(decoding: try #require(result).standardOutputContent, as: UTF8.self)
             #expect(output.contains("fake  Module  1.0.0"))
             #expect(output.unicodeScalars.allSatisfy { $0.isPrintable || $0 == "\n" })
@@ -41,38 +41,38 @@
             if let lines { #expect(found.count == lines) }
         }
 
-        @Test("a plugin's texts move no cursor, and a row is a line")
+        @Test("a plugin's texts can't move the cursor, and a row is a line")
         func tables() async throws {
             let list = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
                 try ListCommand.parse([]).run(on: Self.bus())
             }
-            try expectHarmless(list, lines: 3)
+            try expectPrintable(list, lines: 3)
             let describe = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
                 try DescribeCommand.parse([HostilePlugin.text]).run(on: Self.bus())
             }
-            try expectHarmless(describe, lines: 10)
+            try expectPrintable(describe, lines: 10)
             let limits = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
                 try LimitsCommand.parse([]).run(on: Self.bus())
             }
-            try expectHarmless(limits, lines: 3)
+            try expectPrintable(limits, lines: 3)
             let bench = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
                 try await BenchCommand.parse([]).run(on: Self.bus())
             }
-            try expectHarmless(bench, lines: 8)
+            try expectPrintable(bench, lines: 8)
         }
 
-        @Test("as JSON they are what they were")
+        @Test("in JSON the texts are unchanged")
         func json() async throws {
             let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
                 try ListCommand.parse(["--json"]).run(on: Self.bus())
             }
-            try expectHarmless(result)
+            try expectPrintable(result)
             struct Rows: Decodable { let rows: [PluginDescriptor] }
             let read = try JSONDecoder().decode(Rows.self, from: Data(try #require(result).standardOutputContent))
             #expect(read.rows == [HostilePlugin().descriptor])
         }
 
-        @Test("an error that names one is a line")
+        @Test("an error that names a hostile plugin is a line")
         func errors() throws {
             #expect(!ToolError(HostilePlugin.text).description.contains { $0.isNewline })
             #expect(ToolError(HostilePlugin.text).description.unicodeScalars.allSatisfy { $0.isPrintable })

@@ -41,22 +41,22 @@ struct ListingTests {
         #expect(rows.map(\.plugins) == [["transport.mqtt", "transport.udp"], ["transport.mqtt"]])
     }
 
-    @Test("an unknown plugin is one line that names what is near")
+    @Test("an unknown plugin is an error of one line with the nearest names")
     func unknownPlugin() throws {
         #expect(try bus.descriptor(named: "transport.udp").limits == [small])
         for name in ["transport.upd", "udp", "transport.ud"] {
             #expect {
                 try bus.descriptor(named: name)
             } throws: {
-                "\($0)" == "there is no plugin '\(name)'; did you mean transport.udp? `list` shows what there is"
+                "\($0)" == "there is no plugin '\(name)'; did you mean transport.udp? `list` lists them"
             }
         }
         #expect {
             try bus.descriptor(named: "codec")
-        } throws: { "\($0)" == "there is no plugin 'codec'; `list` shows what there is" }
+        } throws: { "\($0)" == "there is no plugin 'codec'; `list` lists them" }
     }
 
-    @Test("an unknown benchmark is one line that names those there are")
+    @Test("an unknown benchmark is an error of one line that lists the known ones")
     func unknownBenchmark() throws {
         #expect(try bus.benchmarks(named: []).map(\.id) == ["hops"])
         #expect(try bus.benchmarks(named: ["hops"]).count == 1)
@@ -65,7 +65,7 @@ struct ListingTests {
         } throws: { "\($0)" == "there is no benchmark 'hop'; there are: hops" }
     }
 
-    @Test("what a plugin contributes is told by kind and name")
+    @Test("a plugin's contributions are listed by kind and name")
     func contributions() {
         #expect(bus.contributions(of: "transport.mqtt") == ["benchmark hops"])
         #expect(bus.contributions(of: "transport.udp").isEmpty)

@@ -20,7 +20,7 @@ private func module(
 }
 
 private func graph(_ changed: ModuleGraph.Module...) -> ModuleGraph {
-    let house = [
+    let soundModules = [
         module("CZlib", floor: 0, kind: .system),
         module("MeshBus", floor: 0),
         module("MeshWire", floor: 2, uses: ["MeshBus"]),
@@ -31,7 +31,7 @@ private func graph(_ changed: ModuleGraph.Module...) -> ModuleGraph {
         module("MeshWireTests", floor: 7, kind: .tests, uses: ["MeshWire"]),
     ]
     let names = Set(changed.map(\.name))
-    return ModuleGraph(modules: house.filter { !names.contains($0.name) } + changed)
+    return ModuleGraph(modules: soundModules.filter { !names.contains($0.name) } + changed)
 }
 
 private func check(_ text: String, in module: String, of graph: ModuleGraph = graph()) -> [String] {
@@ -41,7 +41,7 @@ private func check(_ text: String, in module: String, of graph: ModuleGraph = gr
 
 @Suite("The floors")
 struct ModuleGraphTests {
-    @Test("a house that keeps the rules has no violations")
+    @Test("modules that keep the rules have no violations")
     func sound() {
         #expect(check("import MeshBus\nimport Foundation", in: "MeshWire").isEmpty)
         #expect(check("import struct Foundation.Date\n// import Dispatch\n/// import Dispatch", in: "MeshWire").isEmpty)
@@ -64,7 +64,7 @@ struct ModuleGraphTests {
         #expect(check("import \(imported)", in: "MeshWire", of: declared).count == 2, "a row does not make it right")
     }
 
-    @Test("a row that points sideways or up fails at its line of the manifest")
+    @Test("a dependency on the same or a higher floor fails at its line of the manifest")
     func manifestRow() {
         let wrong = graph(module("MeshEngine", floor: 2, uses: ["MeshBus", "MeshWire", "MeshSession"]))
         let violations = wrong.violations(manifest: manifest, sources: []).map(\.description)
@@ -72,7 +72,7 @@ struct ModuleGraphTests {
             violations == [
                 "Package.swift:4: MeshEngine (floor 2) uses MeshWire, which stands on the same floor; what two modules share "
                     + "moves down",
-                "Package.swift:4: MeshEngine (floor 2) uses MeshSession, which stands above on floor 5; imports point down",
+                "Package.swift:4: MeshEngine (floor 2) uses MeshSession, which is on the higher floor 5; imports point down",
             ])
     }
 

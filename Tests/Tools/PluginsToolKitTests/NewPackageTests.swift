@@ -31,7 +31,7 @@ struct NewPackageTests {
     // MARK: Names
 
     @Test(
-        "a name gives a module, a plugin's name and a constant's",
+        "a package's name gives the names of its module, plugin and constant",
         arguments: [
             ("FileDrop", "file-drop", "fileDrop"), ("LAN", "lan", "lan"), ("X", "x", "x"),
             ("HTTPServer2", "http-server2", "httpServer2"), ("Air_Drop", "air-drop", "airDrop"), ("A1B", "a1-b", "a1B"),
@@ -42,7 +42,7 @@ struct NewPackageTests {
         #expect([name.module, name.dashed, name.camel] == [module, dashed, camel])
     }
 
-    @Test("what cannot name a type is refused with one that can")
+    @Test("an invalid type name is rejected with a valid suggestion")
     func noNames() {
         let suggestions = [
             "my-radio": "MyRadio", "radio": "Radio", "": "FileDrop", "9": "FileDrop", "Größe": "GrE", "a b": "AB",
@@ -56,7 +56,7 @@ struct NewPackageTests {
         }
     }
 
-    @Test("modules of ours are refused, with their prefix and without it")
+    @Test("our modules' names are rejected, with and without prefix")
     func ours() throws {
         let manifest = try String(contentsOf: Checkout.root.appending(path: "Package.swift"), encoding: .utf8)
         let modules = manifest.matches(of: /Module\(\s*"(\w+)"/).map { String($0.1) }
@@ -70,9 +70,9 @@ struct NewPackageTests {
         #expect(message { _ = try PackageName("Radio", taken: ["Radio"]) }.hasSuffix("choose another"))
     }
 
-    // MARK: Where SessionMesh comes from
+    // MARK: The origin of SessionMesh
 
-    @Test("the checkout that the tool was built from is found, and missed when it is gone")
+    @Test("the tool's checkout is found, and its absence is an error")
     func checkout() throws {
         #expect(try PackageOrigin(nil) == .checkout(path: Checkout.root.standardizedFileURL.path))
         #expect(
@@ -90,7 +90,7 @@ struct NewPackageTests {
         #expect(message { _ = try PackageOrigin(example) }.hasPrefix("there is no SessionMesh in '"))
     }
 
-    @Test("a URL is depended on by its branch, and by the name that it ends with")
+    @Test("a URL becomes a dependency on its branch, named by the URL's last part")
     func urls() throws {
         let urls = [
             "https://example.org/mesh/SessionMesh.git", "git@example.org:SessionMesh", "file:///a/SessionMesh",
@@ -159,7 +159,7 @@ struct NewPackageTests {
 
     // MARK: Writing
 
-    @Test("files are written into a new folder or an empty one, and told")
+    @Test("files are written into a new or empty folder, and listed")
     func writes() throws {
         try withFolder { folder in
             let package = NewPackage(files: [
@@ -176,7 +176,7 @@ struct NewPackageTests {
         }
     }
 
-    @Test("nothing is written over: a folder with something in it is refused, and a file")
+    @Test("nothing is overwritten: a nonempty folder and a file are rejected")
     func refuses() throws {
         try withFolder { folder in
             let file = folder.appending(path: "file")

@@ -31,11 +31,11 @@
             ["--help"], ["simulate", "--help"], ["simulate", "worlds", "--help"],
         ]
 
-        @Test("a reader who goes ends the tool quietly, and its status says so", arguments: commands)
+        @Test("a reader that exits ends the tool quietly, with a status for it", arguments: commands)
         func readerGone(arguments: [String]) async throws {
             // The only reader is gone before the tool starts.
             let pipe = #"mkfifo "$0/pipe"; true <"$0/pipe" & exec 3>"$0/pipe"; wait; "$@" >&3"#
-            // A shell or its parent may have told the system to ignore the signal.
+            // A shell or its parent may have set the signal to be ignored.
             for script in [pipe, "trap '' PIPE; \(pipe)"] {
                 let (output, status) = try await run(script, arguments)
                 #expect(output == "")
@@ -81,7 +81,7 @@
             }
         }
 
-        @Test("every table fits into the terminal, and no number is cut", arguments: tables, [40, 60, 80, 100])
+        @Test("every table fits the terminal, and no number is cut", arguments: tables, [40, 60, 80, 100])
         func widths(arguments: [String], width: Int) async throws {
             func numbers(_ text: String) -> Set<String> {
                 Set(text.matches(of: /\d[\d.,]*/).map { String($0.output) })
@@ -116,7 +116,7 @@
             #expect(try JSONSerialization.jsonObject(with: Data(output.utf8)) is [String: Any])
         }
 
-        @Test("an output that takes nothing is an error of one line", arguments: commands)
+        @Test("an output that can't be written is an error of one line", arguments: commands)
         func noOutput(arguments: [String]) async throws {
             let closed = try await run(#""$@" >&-"#, arguments)
             #expect(closed.output.hasPrefix("Error: nothing can be written to standard output: "))
@@ -133,7 +133,7 @@
             (["list"], 0), (["simulate", "--seed", "1", "--trace"], 0), (["describe", "nothing"], 1), (["nothing"], 64),
         ]
 
-        @Test("whoever does not want to hear what is wrong need not", arguments: briefly)
+        @Test("a closed standard error doesn't change the exit status", arguments: briefly)
         func noErrors(arguments: [String], status: Int32) async throws {
             #expect(try await run(#""$@" <&- 2>&- >"$0/out""#, arguments).status == status)
             #expect(try await run(#""$@" <&- 2>&- >&-"#, arguments).status == (status == 0 ? 1 : status))
@@ -161,7 +161,7 @@
         }
 
         @Test(
-            "what cannot be done is one line, whatever was asked for",
+            "every invalid command gives an error of one line",
             arguments: ["", hostile, long, "18446744073709551616"].flatMap(demands))
         func impossible(arguments: [String]) async throws {
             let (output, status) = try await run(#""$@" </dev/null"#, arguments)
@@ -204,14 +204,14 @@
             #expect(shared.isStrictSubset(of: report.keys))
         }
 
-        @Test func `A failing seed says how to replay it`() async throws {
+        @Test func `A failing seed is printed with the command to replay it`() async throws {
             let arguments = ["simulate", "--mutate=confirmAtCut", "--from=0", "--seeds", "60", "--first"]
             let (output, status) = try await run(#""$@" 2>/dev/null"#, arguments)
             #expect(status == 1)
             #expect(output.contains(/replay with: plugins-tool simulate --mutate=confirmAtCut --seed \d+ --shrink/))
         }
 
-        @Test("numbers at the ends of their range, and beyond, are work or no command", arguments: numbers)
+        @Test("numbers at or beyond their range are accepted or rejected without a trap", arguments: numbers)
         func extremes(arguments: [String], status: Int32) async throws {
             let ended = try await run(#""$@" </dev/null"#, arguments)
             #expect(ended.status == status, "\(ended.output)")

@@ -31,7 +31,7 @@ struct TrainDictionaryTests {
         }
     }
 
-    @Test("every fifth sample is held out, and the dictionary makes those smaller")
+    @Test("every fifth sample is held out, and the dictionary shrinks those")
     func trains() throws {
         let trained = try TrainedDictionary(from: Self.bodies(52), size: 512)
         let heldOut = Self.bodies(52).enumerated().filter { $0.offset % 5 == 4 }.map(\.element)
@@ -47,7 +47,7 @@ struct TrainDictionaryTests {
         #expect(try trained.dictionary == CompressionDictionary.trained(from: training, maximumBytes: 512))
     }
 
-    @Test("what cannot be trained on is one line that says why")
+    @Test("unusable samples are an error of one line that says why")
     func unsuitable() {
         #expect(
             message { _ = try TrainedDictionary(from: SampleBodies([]), size: 512) }
@@ -62,15 +62,15 @@ struct TrainDictionaryTests {
         let strangers = SampleBodies((0..<20).map { [UInt8](repeating: $0, count: 6) })
         #expect(
             message { _ = try TrainedDictionary(from: strangers, size: 512) }
-                == "the samples have nothing in common; give bodies of one kind, some dozen bytes or more each")
+                == "the samples have nothing in common; use bodies of one kind, each at least a few dozen bytes")
         for size in [63, 32_769, -1] {
             #expect(
                 message { _ = try TrainedDictionary(from: Self.bodies(50), size: size) }
-                    == "a dictionary of \(size) bytes is none; --size is from 64 to 32768")
+                    == "a dictionary can't have \(size) bytes; --size must be from 64 to 32768")
         }
     }
 
-    @Test("a folder stands for its files, by name and without hidden ones")
+    @Test("a folder stands for its files by name, without hidden ones")
     func folder() throws {
         try withFolder(["b": "second", "a": "first", ".hidden": "no"]) { folder in
             try FileManager.default.createDirectory(
@@ -81,7 +81,7 @@ struct TrainDictionaryTests {
         }
     }
 
-    @Test("a file that is not there, or too large for a body, is named")
+    @Test("a missing or oversized file is named")
     func unreadable() throws {
         try withFolder([:]) { folder in
             let missing = folder.appending(path: "missing").path
@@ -90,7 +90,7 @@ struct TrainDictionaryTests {
             try Data(count: FrameLimits().inflatedBytes + 1).write(to: URL(fileURLWithPath: large))
             #expect(
                 message { _ = try SampleBodies(paths: [large]) }
-                    == "'\(large)' is larger than a body can be (4,194,304 bytes)")
+                    == "'\(large)' exceeds the maximum size of a body (4,194,304 bytes)")
         }
     }
 }

@@ -14,12 +14,12 @@ private struct PlainPlugin: Plugin {
 
 @Suite("Examining plugins")
 struct VerificationTests {
-    @Test("what cannot be examined is one line that says why")
+    @Test("a plugin that can't be examined is an error of one line that says why")
     func errors() throws {
         let bus = try PluginBus { PlainPlugin() }
         #expect {
             try Verification(of: "core.plane", on: bus)
-        } throws: { "\($0)" == "there is no plugin 'core.plane'; did you mean core.plain? `list` shows what there is" }
+        } throws: { "\($0)" == "there is no plugin 'core.plane'; did you mean core.plain? `list` lists them" }
         #expect {
             try Verification(of: "core.plain", on: bus)
         } throws: { "\($0)".hasPrefix("'core.plain' offers nothing to examine") }
@@ -41,6 +41,6 @@ struct VerificationTests {
         #expect(rows.filter { $0.outcome != .passed } == [])
         #expect {
             try Verification(of: "core.plain", on: bus)
-        } throws: { "\($0)" == "'core.plain' offers nothing to examine; these do: codec.compact, codec.json" }
+        } throws: { "\($0)" == "'core.plain' can't be examined; these can: codec.compact, codec.json" }
     }
 }

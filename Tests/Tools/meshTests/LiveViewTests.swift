@@ -44,7 +44,7 @@
             LiveDrawing.canvas(of: scene, width: width, height: height, glyphs: glyphs).lines
         }
 
-        @Test func `At 80 columns labels stand before their values, and a tap is where it is`() {
+        @Test func `At 80 columns labels precede their values, and a tap is at its place`() {
             #expect(
                 lines(scene, 80, 18).joined(separator: "\n") == """
                     Built-in run at 60 times its speed · each message takes 400 ms
@@ -146,7 +146,7 @@
             #expect(lines(scene, 100, 30)[14] == "Not equal · the devices ended with different workouts")
         }
 
-        @Test("Nothing leaves the terminal, and every number is whole", arguments: 40...200)
+        @Test("Nothing exceeds the terminal, and every number is whole", arguments: 40...200)
         func sizes(width: Int) {
             for height in [10, 12, 24, 60] {
                 for glyphs in [LiveDrawing.Glyphs.unicode, .ascii] {
@@ -170,7 +170,7 @@
             #expect(LiveScreen.glyphs(for: [:]).down == "|")
         }
 
-        @Test func `A canvas shows styles only where colours are wanted, and cuts no wide character`() {
+        @Test func `A canvas uses styles only if colors are enabled, and cuts no wide character`() {
             var canvas = Canvas(width: 6, height: 2)
             canvas.draw("時計時計", column: 1, line: 0)
             canvas.draw("ab\u{1B}", column: -1, line: 1, style: .green)
@@ -179,7 +179,7 @@
             #expect(canvas.lines(isColoured: true)[1] == "\u{1B}[0;32mb\\u{1B\u{1B}[0m")
         }
 
-        @Test func `Devices are apart from when both play alone until a moment after both have tapped`() {
+        @Test func `Devices are out of range from when both play alone until a moment after both have tapped`() {
             var reach = LiveReach()
             reach.take(isApart: true, from: .phone, at: .seconds(1))
             #expect(!reach.isApart)
@@ -195,7 +195,7 @@
             #expect(!reach.isApart)
         }
 
-        @Test func `Devices that do not tap are in range again before one takes the other for gone`() {
+        @Test func `Devices that don't tap are in range again before one considers the other gone`() {
             var reach = LiveReach()
             for actor in ReplayPlan.Actor.allCases { reach.take(isApart: true, from: actor, at: .zero) }
             reach.pass(to: LiveReach.apartMax - .milliseconds(1))
@@ -204,7 +204,7 @@
             #expect(!reach.isApart)
         }
 
-        @Test func `What comes through a slowed pipe is whole, late, and waits while it is held`() async throws {
+        @Test func `Bytes through a slowed pipe arrive whole and late, and wait while it is held`() async throws {
             let (input, output) = (Pipe(), Pipe())
             let pipe = try SlowedPipe(
                 from: input.fileHandleForReading, to: output.fileHandleForWriting, delay: .milliseconds(50))

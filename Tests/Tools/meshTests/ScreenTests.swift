@@ -29,9 +29,9 @@
             return (output.replacing(folder.path, with: "FOLDER"), status)
         }
 
-        // MARK: What cannot begin
+        // MARK: Failing starts
 
-        @Test("a socket whose folder is not there is one line that says what to do")
+        @Test("a socket in a missing folder is an error of one line that says what to do")
         func noFolder() async throws {
             let (output, status) = try await run(
                 #""$0" peer --name phone --home "$1/home" --link "unix:$1/nowhere/s" </dev/null"#)
@@ -42,7 +42,7 @@
             #expect(status == 1)
         }
 
-        @Test("a socket below a file is one line that says what to do")
+        @Test("a socket below a file is an error of one line that says what to do")
         func belowFile() async throws {
             let (output, status) = try await run(
                 #"touch "$1/file"; "$0" peer --name phone --home "$1/home" --link "unix:$1/file/s" </dev/null"#)
@@ -53,7 +53,7 @@
             #expect(status == 1)
         }
 
-        @Test("a home that cannot be made is one line that says why, and what to do")
+        @Test("a home that can't be created is an error of one line that says why and what to do")
         func noHome() async throws {
             let (output, status) = try await run(
                 #"touch "$1/file"; "$0" peer --name phone --home "$1/file/home" --link "unix:$1/s" </dev/null"#)
@@ -65,22 +65,22 @@
         }
 
         private static let unusable: [(name: String, problem: String)] = [
-            ("", "it is empty; a name has 1 to 32 letters, digits, spaces, or any of - _ . '"),
+            ("", "it is empty; a name must have 1 to 32 letters, digits, spaces, or any of - _ . '"),
             (
                 "my/watch",
-                "character 3 is '/', which isn't allowed; a name has 1 to 32 letters, digits, spaces, or any of - _ . '"
+                "character 3 is '/', which isn't allowed; a name must have 1 to 32 letters, digits, spaces, or any of - _ . '"
             ),
             (
                 "a\u{1B}",
-                "character 2 is '\\u{1B}', which isn't allowed; a name has 1 to 32 letters, digits, spaces, or any of - _ . '"
+                "character 2 is '\\u{1B}', which isn't allowed; a name must have 1 to 32 letters, digits, spaces, or any of - _ . '"
             ),
             (
-                String(repeating: "a", count: 33), "it has 33 characters, and a name has at most 32; shorten it"
+                String(repeating: "a", count: 33), "it has 33 characters; the maximum is 32; shorten it"
             ),
-            (".phone", "it begins with '.', and a folder with that name is hidden; begin with a letter"),
+            (".phone", "it starts with '.', so its folder would be hidden; start with a letter"),
         ]
 
-        @Test("a name that can't be used says why", arguments: unusable, ["peer", "pair"])
+        @Test("an invalid name's error says why", arguments: unusable, ["peer", "pair"])
         func names(name: (name: String, problem: String), command: String) async throws {
             let problem = #expect(throws: ValidationError.self) { try PeerName(name.name) }
             #expect(problem?.message == name.problem)
@@ -117,7 +117,7 @@
             ("peer --name phone --home \"$1\" --link wss://127.0.0.1:99999", "99999"),
             ("peer --name phone --home \"$1\" --link mqtts://127.0.0.1:99999", "99999"),
         ])
-        func `A secret in an argument is refused, and so is a port that no system has`(
+        func `A secret in an argument, and an impossible port, are rejected`(
             arguments: String, said: String
         ) async throws {
             let (output, status) = try await run("\"$0\" \(arguments) </dev/null")
@@ -127,11 +127,11 @@
         }
 
         #if WebSocket
-            @Test func `A gateway takes as many connections as the system allows, and refuses more`() async throws {
+            @Test func `A gateway accepts as many connections as the system allows, and rejects more`() async throws {
                 let (refused, status) = try await run(#"ulimit -n 500; "$0" gateway --connections 5000 </dev/null"#)
                 #expect(refused.contains("set connectionsMax to at most 436"))
                 #expect(status == 1)
-                // Its output ends with the address, and then it is told to stop.
+                // Its output ends with the address, and then it gets a signal to stop.
                 let (served, _) = try await run(
                     #"ulimit -n 500; mkfifo "$1/f"; "$0" gateway >"$1/f" & read line <"$1/f"; kill $!; wait $!; echo "$line""#
                 )
@@ -190,7 +190,7 @@
             return DoctorReport(findings: findings).text().split(separator: "\n").last.map(String.init) ?? ""
         }
 
-        @Test("the doctor does not say that all is well when it has warned")
+        @Test("the doctor doesn't report success after a warning")
         func doctor() throws {
             #expect(try lastLine([("route", .fine)]) == "Peers can be found on this network.")
             #expect(
@@ -203,7 +203,7 @@
 
         // MARK: Completions
 
-        @Test("shells are given completions", arguments: ["bash", "zsh", "fish"])
+        @Test("the tool prints completions for shells", arguments: ["bash", "zsh", "fish"])
         func completions(shell: String) async throws {
             let (output, status) = try await run("\"$0\" --generate-completion-script \(shell)")
             #expect(status == 0)

@@ -26,7 +26,7 @@ import Testing
         #expect(thrown { try budget.check(snapshot) } == expected(payload + (checkpoint ?? 0)))
     }
 
-    @Test func `The short forms send to all, and the defaults are harmless`() async throws {
+    @Test func `The short forms send to all peers, and the defaults do nothing`() async throws {
         let transport: any SessionSyncTransport = Silent()
         try await transport.send(TransportInboxTests.envelope(1), mode: .reliableEventually)
         try await transport.sendSnapshot(
@@ -36,7 +36,7 @@ import Testing
         await transport.close()
     }
 
-    @Test func `Every diagnostic event says what happened`() throws {
+    @Test func `Every diagnostic event has a description`() throws {
         let metadata = TransportInboxTests.metadata(3)
         let events: [SessionDiagnosticEvent] = [
             .envelopeSent(metadata, mode: .reliableEventually, peerID: nil), .envelopeReceived(metadata),

@@ -19,7 +19,7 @@ import Testing
             peerSequenceVector: [:], state: payload)
     }
 
-    @Test func `Best effort that is not read fills its bytes and no more, and the newest go`() async {
+    @Test func `Unread best-effort messages fill at most their bytes, and the newest are dropped`() async {
         let inbox = TransportInbox()
         let stream = inbox.receiveEnvelopes()
         for sequence in 1...200 as ClosedRange<UInt64> { inbox.deliver(envelope(sequence)) }
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "What must not be lost finds room up to the bytes, and again when it has been read", arguments: [false, true])
+        "Durable messages fit up to the bytes, and again once read", arguments: [false, true])
     func durable(hasSubscriber: Bool) async {
         let inbox = TransportInbox()
         let early = hasSubscriber ? inbox.receiveEnvelopes() : nil
@@ -39,17 +39,17 @@ import Testing
             inbox.deliver([envelope(sequence)], isDurable: true)
         }
         #expect(sequence == UInt64(TransportInbox.waitingBytesMax / Self.piece))
-        let isTold = Locked(false)
+        let hasRoom = Locked(false)
         let stream = early ?? inbox.receiveEnvelopes()
-        inbox.whenDurableRoom { isTold.withLock { $0 = true } }
-        #expect(!isTold.withLock { $0 })
+        inbox.whenDurableRoom { hasRoom.withLock { $0 = true } }
+        #expect(!hasRoom.withLock { $0 })
         var iterator = stream.makeAsyncIterator()
         for expected in 1...sequence / 2 { #expect(await iterator.next()?.metadata.sequence == expected) }
-        #expect(isTold.withLock { $0 })
+        #expect(hasRoom.withLock { $0 })
         #expect(inbox.durableRoom > 0)
     }
 
-    @Test func `A subscriber that is full by bytes is waited for no longer than one that is full by number`() async {
+    @Test func `A subscriber full by bytes is waited for no longer than one full by number`() async {
         let inbox = TransportInbox()
         let (quick, slow) = (inbox.receiveEnvelopes(), inbox.receiveEnvelopes())
         while inbox.durableRoom > 0 { inbox.deliver([envelope(1)], isDurable: true) }
@@ -61,7 +61,7 @@ import Testing
         withExtendedLifetime(slow) {}
     }
 
-    @Test func `Snapshots that are not read fill their bytes and no more, and the oldest go`() async {
+    @Test func `Unread snapshots fill at most their bytes, and the oldest are dropped`() async {
         let inbox = TransportInbox()
         let stream = inbox.receiveSnapshots()
         for number in 1...200 { inbox.deliver(snapshot(number)) }
@@ -72,7 +72,7 @@ import Testing
         #expect(features == (201 - count...200).map { "phone \($0)" })
     }
 
-    @Test func `The newest snapshots of many features fill their bytes, and who sends most loses most`() {
+    @Test func `The newest snapshots of many features share their bytes, and the largest sender loses most`() {
         let inbox = TransportInbox()
         for number in 1...3 { inbox.deliver(snapshot(number, from: "watch")) }
         for number in 1...500 { inbox.deliver(snapshot(number)) }

@@ -4,7 +4,7 @@ import MeshTransport
 import Testing
 
 @Suite struct ThisDeviceTests {
-    @Test func `a device is the same peer each time, and a name makes it another one`() {
+    @Test func `a device is always the same peer, and another name makes another peer`() {
         let peer = SessionPeer.thisDevice(topology: .pairedCompanion)
         #expect(UUID(uuidString: peer.id) != nil)
         #expect(SessionPeer.thisDevice(topology: .pairedCompanion) == peer)

@@ -26,7 +26,7 @@ import Testing
         try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata(sequence), payload: "event"))
     }
 
-    @Test func `Each stream brings its own kind to every subscriber, and closing ends them`() async throws {
+    @Test func `Each stream delivers its own kind to every subscriber, and closing ends them`() async throws {
         let inbox = TransportInbox()
         let envelopes = [inbox.receiveEnvelopes(), inbox.receiveEnvelopes()]
         let snapshots = [inbox.receiveSnapshots(), inbox.receiveSnapshots()]
@@ -46,7 +46,7 @@ import Testing
         #expect(await drain(inbox.receiveEnvelopes()).isEmpty)
     }
 
-    @Test func `A late subscriber begins with the newest of each feature and goes on with what follows`() async throws {
+    @Test func `A late subscriber starts with each feature's newest snapshot and gets later ones`() async throws {
         let inbox = TransportInbox()
         for (revision, feature) in [(1, "a"), (5, "b"), (2, "a"), (4, "b")] as [(UInt64, String)] {
             inbox.deliver(try Self.snapshot(revision, Self.metadata(revision, feature: feature)))
@@ -60,7 +60,7 @@ import Testing
         #expect(await drain(late).map(\.revision) == [5, 2, 3])
     }
 
-    @Test func `Beyond its limit the feature that has been silent longest is forgotten`() async throws {
+    @Test func `Beyond the limit the longest silent feature is forgotten`() async throws {
         let inbox = TransportInbox(featureLimit: 2)
         for (revision, feature) in [(1, "a"), (1, "b"), (2, "a"), (1, "c")] as [(UInt64, String)] {
             inbox.deliver(try Self.snapshot(revision, Self.metadata(revision, feature: feature)))
@@ -86,7 +86,7 @@ import Testing
         #expect(inbox.droppedCount == 6)
     }
 
-    @Test func `Newer is the revision of one source, else the stamp, else the sender's clock`() throws {
+    @Test func `A source's revision decides which snapshot is newer, else the stamp, else the sender's clock`() throws {
         func snapshot(_ revision: UInt64, _ metadata: SessionSyncMetadata) throws -> AnySessionSyncSnapshot {
             try Self.snapshot(revision, metadata)
         }
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `Envelopes come in batches to those who ask for them, and alone to the others`() async throws {
+    @Test func `Envelopes arrive in batches for batch subscribers, and singly for others`() async throws {
         let inbox = TransportInbox()
         let (alone, batches) = (inbox.receiveEnvelopes(), inbox.envelopeBatches { _ in true })
         inbox.deliver(try (1...300).map(Self.envelope))
@@ -131,7 +131,7 @@ import Testing
         #expect(received.map(\.count).max() == 256)
     }
 
-    @Test func `Durable envelopes lose nothing between subscriptions, others do`() async throws {
+    @Test func `Durable envelopes aren't lost between subscriptions, others are`() async throws {
         let inbox = TransportInbox(durableLimit: 4)
         #expect(inbox.durableRoom == 4)
         inbox.deliver([try Self.envelope(1)])
@@ -148,7 +148,7 @@ import Testing
         #expect(await drain(second).map(\.metadata.sequence) == [4])
     }
 
-    @Test func `A stream that drops is named, with the number so far`() throws {
+    @Test func `A stream that drops elements is reported with their number`() throws {
         let drops = Locked<[String]>([])
         let inbox = TransportInbox(bufferLimit: 1, durableLimit: 1) { stream, count in
             drops.withLock { $0.append("\(stream.rawValue) \(count)") }
@@ -171,7 +171,7 @@ import Testing
         withExtendedLifetime(streams) {}
     }
 
-    @Test func `Room for durable envelopes comes back when a subscriber has read`() async throws {
+    @Test func `Space for durable envelopes returns once a subscriber has read`() async throws {
         let inbox = TransportInbox(bufferLimit: 2)
         let batches = inbox.envelopeBatches { _ in true }
         inbox.deliver([try Self.envelope(1), try Self.envelope(2)], isDurable: true)

@@ -8,7 +8,7 @@ import Testing
 
 /// Fills everything that a peer can make this side hold up to its bound, and beyond.
 @Suite struct BudgetTests {
-    @Test func `A flood of early numbers holds its bytes and no more, and nothing that was taken is lost`() throws {
+    @Test func `A flood of early numbers holds at most its bytes, and no accepted message is lost`() throws {
         var meeting = try Meeting(on: .datagram)
         let features = (0..<DeliveryPeer.channelsMax).map { "feature \($0)" }
         for feature in features {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `On a stream a flood ends the connection, and the next one begins where nothing was lost`() throws {
+    @Test func `On a stream a flood ends the connection, and the next one continues without loss`() throws {
         var meeting = try Meeting(on: .stream)
         let error = #expect(throws: WireError.self) {
             for number in 2...4000 as ClosedRange<UInt64> {
@@ -97,7 +97,7 @@ import Testing
         #expect(isBounded)
     }
 
-    @Test func `The store keeps no more of a peer's newest snapshots than their place takes`() throws {
+    @Test func `The store keeps a peer's newest snapshots up to their limit`() throws {
         var meeting = try Meeting(on: .stream, isDurable: true)
         var keptCount = 0
         for feature in 0..<300 {

@@ -98,7 +98,7 @@ struct CoreWorld {
     }
 
     /// Ends and restarts one end of the connection, unnoticed by the other end.
-    mutating func beginAnew(_ side: Side) {
+    mutating func restartConnection(_ side: Side) {
         cores[side.rawValue].disconnected(Self.address, reason: nil, time)
         cores[side.rawValue].connected(Self.address, as: nil, time)
         settle(side)

@@ -31,7 +31,7 @@ import Testing
         #expect(world[.left].peers[0].outstandingBytes == 0, "seed \(seed)")
     }
 
-    @Test("A slow link that keeps whatever it is given is not buried under repetitions", arguments: [2, 10, 50])
+    @Test("A slow link that queues everything isn't flooded with repetitions", arguments: [2, 10, 50])
     func slowLink(milliseconds: UInt64) throws {
         var conditions = CoreWorld.Conditions(lossRate: 0, duplicationRate: 0, reorderingRate: 0)
         conditions.frameTime = milliseconds * 1_000_000
@@ -75,15 +75,15 @@ import Testing
     }
 
     @Test(
-        "A side whose end of the connection has begun anew, unnoticed by the other, is greeted again",
+        "A side whose end of the connection restarted unnoticed is greeted again",
         arguments: 0..<8 as Range<UInt64>)
-    func begunAnew(seed: UInt64) throws {
+    func restartedConnection(seed: UInt64) throws {
         var conditions = CoreWorld.Conditions()
         conditions.lossRate = 0.05
         var world = CoreWorld(seed: seed, conditions)
         world.advance(by: 10_000_000_000)
         try #require(world[.right].health(of: "left")?.health == .reachable, "seed \(seed)")
-        world.beginAnew(.left)
+        world.restartConnection(.left)
         let isTaken = try world.send(feature: "list")
         #expect(isTaken, "seed \(seed)")
         world.advance(by: 4_000_000_000)
@@ -100,7 +100,7 @@ import Testing
         var world = CoreWorld(seed: seed, conditions)
         world.advance(by: 10_000_000_000 + seed * 700_000_000)
         for side in [CoreWorld.Side.left, .right, .left] {
-            world.beginAnew(side)
+            world.restartConnection(side)
             // A hello each way, a probe and its echo.
             world.advance(by: 4 * 50_000_000)
             #expect(world[side].health(of: side.other.id)?.health == .reachable, "seed \(seed): \(side)")
@@ -150,8 +150,8 @@ import Testing
         let directives = core.takeDirectives()
         #expect(directives.connectionsToEnd.map(\.address) == ["first"])
         #expect(directives.connectionsToEnd.first?.goodbye.reason == .displaced)
-        let isTold = directives.diagnostics.contains { if case .displaced("right") = $0 { true } else { false } }
-        #expect(isTold)
+        let isReported = directives.diagnostics.contains { if case .displaced("right") = $0 { true } else { false } }
+        #expect(isReported)
     }
 
     @Test(arguments: [true, false])
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func `A channel that comes from a store tells where it begins, until the peer says that it knows`() {
+    @Test func `A restored channel states its first number until the peer acknowledges it`() {
         // Earlier messages may have been withdrawn. A peer that holds all later messages would never stop waiting for them.
         var channel = OutgoingChannel(ChannelKey(outbox: 1, featureID: "list"), first: 6)
         #expect(channel.needsFloor)

@@ -11,7 +11,7 @@ import Testing
 
 /// The purpose of a store: both sides may end and return.
 @Suite struct DurabilityTests {
-    @Test func `M16: messages that were accepted before a peer was known survive a relaunch`() async throws {
+    @Test func `M16: messages accepted before a peer was known survive a relaunch`() async throws {
         let store = MemoryStore()
         let wire = MemoryWire()
         do {
@@ -138,7 +138,7 @@ import Testing
         #expect(channel.acknowledged == 4)
     }
 
-    @Test func `The newest snapshot outlives a relaunch of either side`() async throws {
+    @Test func `The newest snapshot survives a relaunch of either side`() async throws {
         let stores = (left: MemoryStore(), right: MemoryStore())
         let wire = MemoryWire()
         do {
@@ -159,7 +159,7 @@ import Testing
         #expect(pair.right.latestPeerSnapshot(featureID: "workout")?.revision == 2)
     }
 
-    @Test func `A store that fails makes a send throw, and what was not accepted never arrives`() async throws {
+    @Test func `A failing store makes a send throw, and the rejected message never arrives`() async throws {
         let store = FailingStore()
         let pair = try Pair(leftStore: store)
         let log = Log(pair.right.receiveEnvelopes())
@@ -178,7 +178,7 @@ import Testing
 
     /// Regression: the receipt of the first send was rewritten after a failure, and the second send waited for it.
     @Test(.timeLimit(.minutes(1)))
-    func `A store that fails makes a send throw, whatever else is to be written again`() async throws {
+    func `A failing store makes a send throw, whatever else must be rewritten`() async throws {
         let store = FailingStore()
         let pair = try Pair(leftStore: store)
         pair.wire.connect()
@@ -236,7 +236,7 @@ import Testing
         #expect(await log.sequences(3) == [1, 2, 3])
     }
 
-    @Test func `A message that waits for space in a peer's queue is sent when there is space`() async throws {
+    @Test func `A message that waits for space in a peer's queue is sent once there is space`() async throws {
         var configuration = DeliveryConfiguration()
         configuration.queueLimit = 2
         let pair = try Pair(configuration: configuration)
@@ -273,7 +273,7 @@ import Testing
         #expect(await log.sequences(1) == [2])
     }
 
-    @Test func `A receiver's store that fails costs nothing but time`() async throws {
+    @Test func `A receiver's failing store only delays messages`() async throws {
         let store = FailingStore()
         let pair = try Pair(rightStore: store)
         let log = Log(pair.right.receiveEnvelopes())

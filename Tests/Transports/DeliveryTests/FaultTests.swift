@@ -10,7 +10,7 @@ import Testing
 @Suite struct FaultTests {
     private func expect(_ ours: Bool, _ reference: Bool) {
         #expect(ours)
-        #expect(!reference, "the scenario does not show the fault")
+        #expect(!reference, "the scenario doesn't trigger the fault")
     }
 
     @Test func `M11 a message that the link lost after the send returned still arrives`() async throws {
@@ -80,7 +80,7 @@ import Testing
             reference.delivered == Array(1...250))
     }
 
-    @Test func `M16 of what is superseded the newest waits, at its own place`() throws {
+    @Test func `M16 only the newest of superseding messages waits, at its own place`() throws {
         var queue = PendingDeliveryQueue(envelopeLimit: 2)
         try queue.replaceLatest(snapshot(1))
         try queue.append(envelope(1))
@@ -100,7 +100,9 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    @Test func `M18 acknowledged means that the peer has it, and what is too large is refused by name`() async throws {
+    @Test func `M18 acknowledged means that the peer has the message, and an oversized one is rejected by name`()
+        async throws
+    {
         let pair = try Pair()
         let events = Log(pair.left.diagnosticEvents())
         pair.wire.connect()
@@ -132,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `M20 best effort is never kept: it throws when no peer is connected`() async throws {
+    @Test func `M20 best effort is never stored: it throws if no peer is connected`() async throws {
         let pair = try Pair()
         let log = Log(pair.right.receiveEnvelopes())
         pair.wire.connect()

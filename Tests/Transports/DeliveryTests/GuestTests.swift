@@ -66,7 +66,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
     }
 
     @Test(arguments: [true, false])
-    func `A guest gets newest snapshots on a live lane where others have one that keeps them`(isGuest: Bool) throws {
+    func `A guest gets newest snapshots on a live lane, other peers on a kept one`(isGuest: Bool) throws {
         let now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
         var core = DeliveryCore(
             localPeer: peer("left"), settings: .init(lanes: [.datagram, .queue, .latest], codec: 2, codecs: [2]),
@@ -84,7 +84,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
     }
 
     @Test(arguments: [reliable, bestEffort], [true, false])
-    func `A guest is sent only its session's messages, and everybody else all`(
+    func `A guest is sent only its session's messages, and other peers all`(
         mode: SessionDeliveryMode, isGuest: Bool
     ) async throws {
         let pair = try Self.pair(guestAt: isGuest ? "left" : nil)
@@ -139,7 +139,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         #expect(await snapshots.atLeast(2).map(\.revision) == [3, 2])
     }
 
-    @Test func `One session's newest snapshot does not keep a guest from that of its own`() async throws {
+    @Test func `Another session's newest snapshot doesn't keep a guest from its own session's`() async throws {
         let pair = try Self.pair(guestAt: "left")
         let snapshots = Log(pair.right.receiveSnapshots())
         pair.wire.connect()
@@ -178,7 +178,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         #expect(await envelopes.atLeast(4).map(\.metadata.featureID).last == "score")
     }
 
-    @Test func `A pending message waits for a peer that may have it`() async throws {
+    @Test func `A pending message waits for a peer that may receive it`() async throws {
         let pair = try Self.pair(guestAt: "left")
         let envelopes = Log(pair.right.receiveEnvelopes())
         try await pair.left.send(envelope(1, feature: "score"), mode: reliable, to: nil)
@@ -220,7 +220,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         #expect(pair.left.health(of: peer("right")) == nil)
     }
 
-    @Test func `Each session names its guests, and the link hears of all of them when something has changed`() throws {
+    @Test func `Each session names its guests, and the link gets all of them at each change`() throws {
         let pair = try Self.pair(guestAt: nil)
         pair.left.admitGuests(["right", "left"], toSession: sessionID, featureID: "workout")
         pair.left.admitGuests(["right", "watch"], toSession: other, featureID: "workout")
@@ -279,7 +279,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
 
     // MARK: - Bounds
 
-    @Test func `Admitted guests stay, and the new ones with the highest IDs are rejected`() {
+    @Test func `Admitted guests stay, and the new guests with the highest IDs are rejected`() {
         var guests = Guests()
         func scope(_ feature: String) -> Guests.Scope { Guests.Scope(sessionID: sessionID, featureID: feature) }
         func ids(_ range: Range<Int>) -> Set<String> { Set(range.map { String(format: "peer %03d", $0) }) }

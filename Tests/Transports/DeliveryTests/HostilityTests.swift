@@ -8,7 +8,8 @@ import Testing
 
 /// Frames that no correct peer sends: numbers at the ends of their range, reports about messages never sent, floods.
 @Suite struct HostilityTests {
-    @Test("Whatever a peer says, the core stands and stays within its bounds", arguments: 0..<60 as Range<UInt64>)
+    @Test(
+        "Whatever a peer sends, the core doesn't trap and stays within its bounds", arguments: 0..<60 as Range<UInt64>)
     func anything(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         var settings = DeliveryCore.Settings(

@@ -28,7 +28,7 @@ import Testing
         return pair
     }
 
-    @Test func `Messages that wait together leave in as few datagrams as they fit`() async throws {
+    @Test func `Messages that wait together are sent in as few datagrams as possible`() async throws {
         let pair = try pair()
         let log = Log(pair.right.receiveEnvelopes())
         pair.wire.setRoom(0)
@@ -57,7 +57,7 @@ import Testing
         #expect(await log.sequences(30) == Array(1...30))
     }
 
-    @Test func `A message that needs several datagrams is joined with nothing`() async throws {
+    @Test func `A message that needs several datagrams isn't joined with others`() async throws {
         let pair = try pair()
         let log = Log(pair.right.receiveEnvelopes())
         pair.wire.setRoom(0)
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [LinkLane.stream, .datagram])
-    func `An acknowledgement leaves with an answer`(lane: LinkLane) async throws {
+    func `An acknowledgement is sent with an answer`(lane: LinkLane) async throws {
         let pair = try Pair(MemoryWire(lanes: [lane: .udpSafe]))
         pair.wire.connect()
         pair.settle()
@@ -86,7 +86,7 @@ import Testing
         #expect(packets.count == 10)
     }
 
-    @Test func `A report that finds no room waits for it`() async throws {
+    @Test func `A report that doesn't fit waits for space`() async throws {
         let pair = try pair()
         let log = Log(pair.right.receiveEnvelopes())
         try await pair.left.send(envelope(1), mode: .reliableEventually, to: nil)
@@ -101,14 +101,14 @@ import Testing
         #expect(!pair.left.isAwaitingAnswers)
     }
 
-    @Test func `Joined messages that a link says were not delivered go the other way, each of them`() async throws {
+    @Test func `Joined messages that a link reports as undelivered are each sent on the other lane`() async throws {
         let wire = KeptWire([.datagram, .queue])
         let clock = ManualClock()
         let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
         wire.connect()
         clock.advance(by: .seconds(1))
         wire.isDeaf = true
-        wire.tellsUndelivered = true
+        wire.reportsUndelivered = true
         let log = Log(right.receiveEnvelopes())
         try await left.send((1...5).map { try envelope($0) }, mode: .realtimeBestEffort, to: nil)
         clock.advance(by: .milliseconds(100))

@@ -11,7 +11,7 @@ import Testing
 
 /// Lanes that the platform keeps, alone and in addition to live ones, over relaunches of either side.
 @Suite struct KeptLaneTests {
-    @Test func `A side that comes back as the same installation is greeted anew, and reached`() async throws {
+    @Test func `A returning installation is greeted again, and reached`() async throws {
         let wire = KeptWire([.queue])
         let clock = ManualClock()
         let right = try wire.launch("right", clock)
@@ -28,7 +28,7 @@ import Testing
         #expect(await log.sequences(1) == [1])
     }
 
-    @Test func `Messages that a side received and lost with its relaunch are offered again`() async throws {
+    @Test func `Received messages that a side lost by its relaunch are offered again`() async throws {
         let wire = KeptWire([.queue])
         let clock = ManualClock()
         let left = try wire.launch("left", clock)
@@ -45,7 +45,7 @@ import Testing
         #expect(await log.sequences(1) == [1])
     }
 
-    @Test func `With a lane for the newest a relaunched side knows its peer before that has said anything`()
+    @Test func `With a latest lane, a relaunched side knows its peer before it sends anything`()
         async throws
     {
         let wire = KeptWire([.queue, .latest])
@@ -83,7 +83,7 @@ import Testing
         #expect(await log.sequences(1) == [1])
     }
 
-    @Test func `When live lanes end, kept ones at the same address go on both ways`() async throws {
+    @Test func `When live lanes end, kept ones at the same address continue both ways`() async throws {
         let wire = KeptWire([.datagram, .queue])
         let clock = ManualClock()
         let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
@@ -101,7 +101,7 @@ import Testing
         #expect(await atLeft.sequences(2) == [1, 2])
     }
 
-    @Test func `A connection without answers holds nothing back from the kept lanes`() async throws {
+    @Test func `A connection without answers doesn't block the kept lanes`() async throws {
         let wire = KeptWire([.datagram, .queue])
         let clock = ManualClock()
         let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
@@ -127,7 +127,7 @@ import Testing
         wire.connect()
         clock.advance(by: .seconds(1))
         wire.isDeaf = true
-        wire.tellsUndelivered = true
+        wire.reportsUndelivered = true
         let log = Log(right.receiveEnvelopes())
         try await left.send(envelope(1), mode: .realtimeBestEffort, to: nil)
         clock.advance(by: .milliseconds(100))
@@ -153,7 +153,7 @@ import Testing
         #expect(left.health(of: peer("right")) == .gone)
     }
 
-    @Test func `A best-effort event that overtakes the greeting of a new connection is passed on`() async throws {
+    @Test func `A best-effort event that overtakes a new connection's hello is delivered`() async throws {
         let wire = KeptWire([.datagram, .queue])
         let clock = ManualClock()
         let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
@@ -197,7 +197,7 @@ import Testing
     }
 
     /// The snapshot was handed to the platform, and lost before it arrived because one side ended.
-    @Test func `A newest snapshot that was handed over and lost is offered again once the peer answers`() async throws {
+    @Test func `A newest snapshot sent and lost is offered again once the peer answers`() async throws {
         let wire = KeptWire([.datagram, .queue, .latest])
         let clock = ManualClock()
         let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
@@ -213,7 +213,7 @@ import Testing
         #expect(right.latestPeerSnapshot(featureID: "workout")?.revision == 1)
     }
 
-    @Test func `A newest snapshot that a platform loses while the peer answers is offered again before long`()
+    @Test func `A newest snapshot that a platform loses while the peer answers is soon offered again`()
         async throws
     {
         let wire = KeptWire([.datagram, .queue, .latest])
@@ -228,7 +228,7 @@ import Testing
         #expect(right.latestPeerSnapshot(featureID: "workout")?.revision == 1)
     }
 
-    @Test func `A newest snapshot that a platform keeps losing is offered more and more seldom`() async throws {
+    @Test func `A newest snapshot that a platform keeps losing is offered less and less often`() async throws {
         let wire = KeptWire([.datagram, .queue, .latest])
         let clock = ManualClock()
         let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
@@ -273,7 +273,7 @@ import Testing
         #expect(wire.snapshotCount == count)
     }
 
-    @Test func `Closing waits for what was accepted while a connection greets, until the greetings are in vain`()
+    @Test func `Closing waits for accepted messages during the handshake, until the handshake fails`()
         async throws
     {
         let wire = KeptWire([.datagram, .queue])
@@ -305,7 +305,7 @@ final class KeptWire: Sendable {
         var ends: [String: End] = ["left": End(), "right": End()]
         var isConnected = false
         var isDeaf = false
-        var tellsUndelivered = false
+        var reportsUndelivered = false
         var holdsBack = false
         var losesLatest = false
         var queuedCount = 0
@@ -326,9 +326,9 @@ final class KeptWire: Sendable {
         get { state.withLock { $0.isDeaf } }
         set { state.withLock { $0.isDeaf = newValue } }
     }
-    var tellsUndelivered: Bool {
-        get { state.withLock { $0.tellsUndelivered } }
-        set { state.withLock { $0.tellsUndelivered = newValue } }
+    var reportsUndelivered: Bool {
+        get { state.withLock { $0.reportsUndelivered } }
+        set { state.withLock { $0.reportsUndelivered = newValue } }
     }
     /// True if the platform doesn't hand over queued packets.
     var holdsBack: Bool {
@@ -435,7 +435,9 @@ final class KeptWire: Sendable {
         }
         let receiver = try outcome.get()
         receiver?.received(packet.bytes, on: packet.lane, from: "other")
-        if receiver == nil, packet.lane.isLive, tellsUndelivered { observer(of: end)?.undelivered(packet, to: "other") }
+        if receiver == nil, packet.lane.isLive, reportsUndelivered {
+            observer(of: end)?.undelivered(packet, to: "other")
+        }
     }
 }
 

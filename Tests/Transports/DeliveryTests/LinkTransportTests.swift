@@ -96,7 +96,7 @@ import Testing
         #expect(await log.atLeast(1).map(\.revision) == [3])
     }
 
-    @Test func `A full link makes a send wait, and room lets it go on`() async throws {
+    @Test func `A full link makes a send wait until there is space`() async throws {
         let pair = try Pair()
         let log = Log(pair.right.receiveEnvelopes())
         pair.wire.connect()
@@ -118,7 +118,7 @@ import Testing
         #expect(await log.sequences(6000) == Array(1...6000))
     }
 
-    @Test func `Garbage ends the connection and loses nothing`() async throws {
+    @Test func `Invalid bytes end the connection, and no message is lost`() async throws {
         let pair = try Pair()
         let log = Log(pair.right.receiveEnvelopes())
         pair.wire.connect()
@@ -177,7 +177,7 @@ import Testing
         #expect(timer.all.joined().allSatisfy { $0.metadata.featureID == "timer" })
     }
 
-    @Test func `A subscriber that takes nothing delays the others for a while and no longer`() async throws {
+    @Test func `A subscriber that reads nothing delays the others for a limited time`() async throws {
         var configuration = DeliveryConfiguration()
         configuration.bufferLimit = 16
         let pair = try Pair(configuration: configuration)
@@ -195,13 +195,13 @@ import Testing
             for _ in 0..<100 { await Task.yield() }
         }
         #expect(await log.sequences(100) == Array(1...100))
-        let told = await events.atLeast(3)
-        #expect(told.contains { if case .stalled("left", _) = $0 { true } else { false } })
-        #expect(told.contains { if case .subscriberFull(.envelopes, _) = $0 { true } else { false } })
+        let reported = await events.atLeast(3)
+        #expect(reported.contains { if case .stalled("left", _) = $0 { true } else { false } })
+        #expect(reported.contains { if case .subscriberFull(.envelopes, _) = $0 { true } else { false } })
         withExtendedLifetime(idle) {}
     }
 
-    @Test func `A transfer does not delay a tap`() async throws {
+    @Test func `A file transfer doesn't delay a tap`() async throws {
         let pair = try Pair()
         let log = Log(pair.right.receiveEnvelopes())
         pair.wire.connect()
@@ -219,7 +219,7 @@ import Testing
         #expect(await log.atLeast(3).map(\.metadata.featureID).sorted() == ["file", "tap", "tap"])
     }
 
-    @Test func `A peer that begins anew gets the newest snapshot again`() async throws {
+    @Test func `A restarted peer gets the newest snapshot again`() async throws {
         let wire = MemoryWire()
         let pair = try Pair(wire)
         wire.connect()

@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `A peer that answers is asked once in the idle interval`() {
+    @Test func `A peer that answers is probed once per idle interval`() {
         let bench = Bench()
         for round in 1...10 {
             let time = Double(round) * 20
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `A side that was asked and has answered doesn't ask itself`() {
+    @Test func `A side that has answered a probe doesn't probe`() {
         let bench = Bench()
         for time in [15.0, 34, 53] {
             let asksInReturn = bench.ask(at: time)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `A side that is asked again at once isn't heard, and asks in return`() {
+    @Test func `A side probed again at once knows that it isn't heard, and probes`() {
         let bench = Bench()
         #expect(!bench.ask(at: 15))
         #expect(bench.ask(at: 16))
@@ -86,7 +86,7 @@ import Testing
         #expect(bench.due == 36)
     }
 
-    @Test func `A peer that answers nothing is degraded after one probe and gone after five`() {
+    @Test func `A silent peer is degraded after one probe and gone after five`() {
         let bench = Bench()
         bench.probe(at: 20)
         #expect(bench.standing.health == .reachable)
@@ -100,18 +100,18 @@ import Testing
         let bench = Bench()
         bench.standing.noteAnnouncement(silence: 8_000)
         _ = bench.hears(at: 3)
-        #expect(bench.due == 12, "8 s and the least patience after it was heard")
+        #expect(bench.due == 12, "8 s and the minimum patience after it was last heard")
     }
 
     @Test(arguments: [0, 1, 21_000, .max] as [UInt64])
-    func `No announcement makes this side probe all the time, or wait for ever`(milliseconds: UInt64) {
+    func `No announcement makes this side probe constantly or wait forever`(milliseconds: UInt64) {
         let bench = Bench()
         bench.standing.noteAnnouncement(silence: milliseconds)
         #expect((5.0...20).contains(bench.due))
         #expect(bench.probeUntilGone() <= 26)
     }
 
-    @Test func `A peer that owes an acknowledgement is asked after five seconds`() {
+    @Test func `A peer that owes an acknowledgement is probed after five seconds`() {
         let bench = Bench()
         #expect(bench.owes(at: 10))
         #expect(!bench.owes(at: 12))
@@ -123,7 +123,7 @@ import Testing
         #expect(bench.due == 33)
     }
 
-    @Test func `An answer that comes after the next probe proves the peer all the same`() {
+    @Test func `An answer after the next probe still proves the peer`() {
         let bench = Bench()
         bench.probe(at: 20)
         let first = bench.lastProbe
@@ -135,7 +135,7 @@ import Testing
         #expect(bench.standing.roundTrip.smoothed.map { $0 < .seconds(1) } ?? false, "an answer counts once")
     }
 
-    @Test func `A peer that is gone is asked every few seconds, and at once when it speaks`() {
+    @Test func `A vanished peer is probed every few seconds, and at once when it sends`() {
         let bench = Bench()
         var time = bench.probeUntilGone()
         for _ in 0..<20 {
@@ -146,10 +146,10 @@ import Testing
         #expect(bench.hears(at: time + 3))
         #expect(bench.due <= time + 3)
         bench.probe(at: time + 3)
-        #expect(bench.due == time + 4, "and no more often than once a second")
+        #expect(bench.due == time + 4, "and at most once a second")
     }
 
-    @Test func `Towards a peer of an earlier version everything is as it was`() {
+    @Test func `A peer of an earlier version is treated as before`() {
         let bench = Bench(.unannounced(heartbeat: nanoseconds(5)))
         #expect(bench.due == 5.01)
         #expect(!bench.ask(at: 2), "less than half a heartbeat after the last answer")

@@ -24,7 +24,7 @@ import Testing
         #expect(await diagnostics.refused("it sent an event that names 'phone' as its sender"))
     }
 
-    @Test func `A link that proves nothing carries what it is given`() async throws {
+    @Test func `A link without proof delivers any sender's messages`() async throws {
         let pair = try Pair()
         let log = Log(pair.right.receiveEnvelopes())
         pair.wire.connect()
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "A snapshot of somebody else is refused, and nothing beside it is lost",
+        "A snapshot of another source is rejected, and no other message is lost",
         arguments: [
             SessionDeliveryMode.realtimeBestEffort, .reliableEventually, .latestSnapshot,
         ])
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test
-    func `A request that names another requester is refused, and others come from the proven peer`()
+    func `A request that names another requester is rejected, and other requests have the proven peer`()
         async throws
     {
         let pair = try Pair(MemoryWire(provesPeers: true))
@@ -79,14 +79,14 @@ import Testing
         #expect(await diagnostics.refused("it sent a request that names 'phone' as its sender"))
     }
 
-    @Test func `A member's own snapshot may tell of others' events`() async throws {
+    @Test func `A member's own snapshot may include others' events`() async throws {
         let pair = try Pair(MemoryWire(provesPeers: true))
         let log = Log(pair.right.receiveSnapshots())
         pair.wire.connect()
         pair.settle()
-        var told = try snapshot(4)
-        told.peerSequenceVector["phone"] = 7
-        try await pair.left.sendSnapshot(told, mode: .realtimeBestEffort, to: nil)
+        var sent = try snapshot(4)
+        sent.peerSequenceVector["phone"] = 7
+        try await pair.left.sendSnapshot(sent, mode: .realtimeBestEffort, to: nil)
         pair.settle()
         #expect(await log.atLeast(1).map(\.peerSequenceVector) == [["left": 4, "phone": 7]])
     }

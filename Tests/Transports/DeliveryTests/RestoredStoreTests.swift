@@ -12,7 +12,7 @@ import Testing
 /// Both sides have stores and relaunch again and again. Some stores go back to an earlier copy of themselves.
 @Suite struct RestoredStoreTests {
     @Test(arguments: LinkKind.allCases)
-    func `A store that went back loses no message that is sent from then on`(kind: LinkKind) async throws {
+    func `A store that went back loses no message sent from then on`(kind: LinkKind) async throws {
         let ends = Ends(kind)
         try ends.launch("right")
         try ends.launch("left")
@@ -32,7 +32,7 @@ import Testing
         await ends.expect(Array(1...8) + [101, 102, 103])
         // The peer has the messages that the copy considers unacknowledged. The store's reset is reported once.
         #expect(ends.left?.shell.state.withLock { $0.core.peers[0].outstandingCount } == 0)
-        #expect(await ends.told { if case .storeWentBack("right") = $0 { true } else { false } } == 1)
+        #expect(await ends.reportCount { if case .storeWentBack("right") = $0 { true } else { false } } == 1)
     }
 
     @Test(arguments: LinkKind.allCases)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: LinkKind.allCases)
-    func `Two hundred launches leave as much behind as one`(kind: LinkKind) async throws {
+    func `Two hundred launches leave as much data as one`(kind: LinkKind) async throws {
         let ends = Ends(kind)
         try ends.launch("right")
         for launch in 1...200 as ClosedRange<UInt64> {
@@ -83,7 +83,7 @@ import Testing
         #expect(right.keys.count == DeliveryPeer.outboxesMax)
     }
 
-    @Test func `A peer without a store is heard after eleven hundred launches`() async throws {
+    @Test func `A peer without a store can still be received after eleven hundred launches`() async throws {
         let ends = Ends(.stream)
         ends.stores["left"] = nil
         try ends.launch("right")
@@ -123,7 +123,7 @@ import Testing
         #expect(ends.transports["right"]?.latestPeerSnapshot(featureID: "workout")?.revision == 6)
     }
 
-    @Test func `A late snapshot of an earlier launch takes the place of no newer one in the store`() throws {
+    @Test func `A late snapshot of an earlier launch replaces no newer one in the store`() throws {
         var core = try meeting(isDurable: true)
         for (outbox, version, revision) in [(1, 1, 4), (2, 1, 6), (1, 2, 5), (2, 2, 7)] as [(UInt32, UInt64, UInt64)] {
             let mark = WireMark(outbox: outbox, sequence: version, first: version, isLatest: true)
@@ -138,7 +138,7 @@ import Testing
         #expect(directives.arrivals.count == 4)
     }
 
-    @Test func `Messages that wait for space go before the next launch's of the same feature`() throws {
+    @Test func `Messages that wait for space precede the next launch's messages of the same feature`() throws {
         var core = try meeting(isDurable: false)
         core.availableCount = 0
         try core.receive(frame(1, outbox: 1, sequence: 1), on: .stream, from: "link", now)
@@ -171,7 +171,7 @@ import Testing
         #expect(try ends.stores["right"]?.catalog(prefix: "delivery/newest/").keys.count == 1)
     }
 
-    @Test func `Of several snapshots of a feature that an earlier version stored, one is left`() async throws {
+    @Test func `One of a feature's snapshots stored by an earlier version is kept`() async throws {
         let ends = Ends(.stream)
         let right = try EarlierStore.right()
         var batch = StoreBatch()
@@ -185,7 +185,7 @@ import Testing
         #expect(try right.catalog(prefix: "delivery/newest/").keys.count == 1)
     }
 
-    @Test func `A peer that was forgotten and comes back is sent everything, in the same launch`() async throws {
+    @Test func `A forgotten peer that returns gets everything, in the same launch`() async throws {
         let ends = Ends(.stream)
         try ends.launch("right")
         try ends.launch("left")
@@ -282,7 +282,7 @@ private final class Ends {
     }
 
     /// The number of matching events that the left side has reported.
-    func told(_ predicate: (SessionDiagnosticEvent) -> Bool) async -> Int {
+    func reportCount(_ predicate: (SessionDiagnosticEvent) -> Bool) async -> Int {
         await turns { self.diagnostics.contains { $0.all.contains(where: predicate) } }
         return diagnostics.flatMap(\.all).count(where: predicate)
     }

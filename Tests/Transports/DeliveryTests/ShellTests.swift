@@ -10,7 +10,7 @@ import Testing
 
 /// Duties of the shell towards the clock, the store and the link.
 @Suite struct ShellTests {
-    @Test func `However much passes, few calls of the clock are to come`() async throws {
+    @Test func `However much is sent, few clock calls are pending`() async throws {
         let pair = try Pair()
         let log = Log(pair.right.receiveEnvelopes())
         pair.wire.connect()
@@ -25,7 +25,7 @@ import Testing
         #expect(pair.clock.pendingCount <= 8)
     }
 
-    @Test func `A closed transport lets what is due pass`() async throws {
+    @Test func `A closed transport ignores pending clock calls`() async throws {
         let pair = try Pair()
         pair.wire.connect()
         pair.settle()
@@ -102,7 +102,7 @@ import Testing
         return try DeliveryArchive(store, setup, outbox: 1)
     }
 
-    @Test func `A sender that comes back to another connection leaves it alone`() throws {
+    @Test func `A send that returns after a reconnect doesn't touch the new connection`() throws {
         let link = ReconnectingLink()
         let transport = try LinkTransport(localPeer: peer("left"), link: link, clock: ManualClock())
         try transport.start()
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [LinkError.Code.full, .unreachable])
-    func `An error of the old connection doesn't block a new one that begins`(
+    func `The old connection's error doesn't block a new one`(
         _ code: LinkError.Code
     ) throws {
         // On a platform that keeps packets, both connections have one address.

@@ -60,7 +60,7 @@ import Testing
         #expect(noticed.allSatisfy { $0.map { $0 <= 30 } ?? false }, "seed \(seed): \(noticed)")
     }
 
-    @Test func `Over lanes that a platform keeps an idle hour costs 12 exchanges`() throws {
+    @Test func `Over kept lanes an idle hour costs 12 exchanges`() throws {
         let wire = KeptWire([.datagram, .queue, .latest])
         let clock = ManualClock()
         let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: [LinkLane.stream, .datagram])
-    func `A peer that dies with a message under way is noticed within 13 s`(lane: LinkLane) throws {
+    func `A peer that dies with a message in flight is noticed within 13 s`(lane: LinkLane) throws {
         var world = CoreWorld(seed: 1, conditions(lane))
         world.advance(by: 63 * Self.second)
         world.muted = [.right]
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `Under 30 percent loss peers are seldom taken for gone`(seed: UInt64) {
+    func `Under 30 percent loss peers are rarely considered gone`(seed: UInt64) {
         var world = CoreWorld(seed: seed)
         world.advance(by: 10 * Self.second)
         var goneCount = 0

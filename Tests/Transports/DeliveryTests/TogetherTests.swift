@@ -13,7 +13,7 @@ import Testing
     ]
 
     @Test(arguments: lanes)
-    func `They arrive once and in order`(lanes: [LinkLane: PayloadLimit]) async throws {
+    func `Messages sent together arrive once and in order`(lanes: [LinkLane: PayloadLimit]) async throws {
         let pair = try Pair(MemoryWire(lanes: lanes))
         let log = Log(pair.right.receiveEnvelopes())
         pair.wire.connect()
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: lanes)
-    func `One that names another sender is refused, and nothing beside it is lost`(
+    func `A message that names another sender is rejected, and no other is lost`(
         lanes: [LinkLane: PayloadLimit]
     ) async throws {
         let pair = try Pair(MemoryWire(lanes: lanes, provesPeers: true))
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: lanes)
-    func `A link that is full in their midst gets the rest later, in order`(
+    func `A link that fills up midway gets the rest later, in order`(
         lanes: [LinkLane: PayloadLimit]
     ) async throws {
         let pair = try Pair(MemoryWire(lanes: lanes))

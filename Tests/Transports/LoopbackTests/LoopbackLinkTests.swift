@@ -25,14 +25,17 @@ import Testing
         return nil
     }
 
-    @Test func `A sent message has come back when the call returns`() throws {
+    @Test func `A sent message has been received when the call returns`() throws {
         let (link, witness) = (LoopbackLink(), Witness())
         try link.open(witness)
         try link.send(LinkPacket(lane: .stream, bytes: [1, 2]), to: LoopbackLink.address)
         #expect(witness.words.withLock { $0 } == ["connected loopback", "[1, 2] on stream from loopback"])
     }
 
-    @Test func `It refuses other addresses, other lanes, too much, and everything before and after`() async throws {
+    @Test
+    func `The link rejects other addresses and lanes, oversized packets, and sends before opening or after closing`()
+        async throws
+    {
         let (link, witness) = (LoopbackLink(), Witness())
         let packet = LinkPacket(lane: .stream, bytes: [1])
         #expect(code { try link.send(packet, to: LoopbackLink.address) } == .closed)

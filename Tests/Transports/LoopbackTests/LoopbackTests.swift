@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(
-        "An envelope comes back as it was sent, in every mode but latestSnapshot",
+        "An envelope is received unchanged, in every mode but latestSnapshot",
         arguments: SessionDeliveryMode.allCases)
     func envelopesComeBack(mode: SessionDeliveryMode) async throws {
         let transport = LoopbackSessionSyncTransport(localPeer: peer)
@@ -45,7 +45,7 @@ import Testing
         #expect(try received.decodePayload(as: String.self) == "lap")
     }
 
-    @Test func `A snapshot comes back and is kept for late subscribers`() async throws {
+    @Test func `A snapshot is received and kept for late subscribers`() async throws {
         let transport = LoopbackSessionSyncTransport(localPeer: peer)
         #expect(transport.latestPeerSnapshot(featureID: "workout") == nil)
         try await transport.sendSnapshot(snapshot(3), mode: .latestSnapshot)
@@ -55,7 +55,7 @@ import Testing
         #expect(await snapshots.next()?.revision == 3)
     }
 
-    @Test func `A snapshot request comes back with the local peer as its requester`() async throws {
+    @Test func `A snapshot request is received with the local peer as its requester`() async throws {
         let transport = LoopbackSessionSyncTransport(localPeer: peer)
         var requests = transport.receiveSnapshotRequests().makeAsyncIterator()
         try await transport.requestSnapshot(sessionID: session)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("A budget refuses exactly what exceeds it", arguments: 0...40)
+    @Test("A budget rejects exactly the messages that exceed it", arguments: 0...40)
     func budget(length: Int) async throws {
         let limit = PayloadLimit(id: "test.limit", bytes: 20, summary: "", source: "")
         let transport = LoopbackSessionSyncTransport(
@@ -99,7 +99,7 @@ import Testing
             mode: .reliableEventually)
     }
 
-    @Test func `When a send returns, its message is there`() async throws {
+    @Test func `When a send returns, its message has arrived`() async throws {
         let transport = LoopbackSessionSyncTransport(localPeer: peer)
         for revision in 1...100 as ClosedRange<UInt64> {
             try await transport.sendSnapshot(snapshot(revision), mode: .latestSnapshot)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `An event and a snapshot of one sequence both come back`() async throws {
+    @Test func `An event and a snapshot with one sequence are both received`() async throws {
         let transport = LoopbackSessionSyncTransport(localPeer: peer)
         var envelopes = transport.receiveEnvelopes().makeAsyncIterator()
         try await transport.sendSnapshot(snapshot(1), mode: .reliableEventually)
@@ -116,7 +116,7 @@ import Testing
         #expect(await envelopes.next()?.metadata.sequence == 1)
     }
 
-    @Test func `Closing ends the streams after what they hold, and every send throws`() async throws {
+    @Test func `Closing ends the streams after their buffered elements, and every send throws`() async throws {
         let transport = LoopbackSessionSyncTransport(localPeer: peer)
         let envelopes = transport.receiveEnvelopes()
         let requests = transport.receiveSnapshotRequests()
@@ -163,7 +163,7 @@ private struct Unencodable: Codable {
 }
 
 @Suite struct LoopbackDeliveryTests {
-    @Test func `A reliable send is passed on at once and isn't reported as waiting`() async throws {
+    @Test func `A reliable send is delivered at once and isn't reported as waiting`() async throws {
         var transport: LoopbackSessionSyncTransport? = LoopbackSessionSyncTransport(
             localPeer: SessionPeer(id: "me", deviceClass: .phone, appInstanceID: "1", topology: .sameHost))
         let events = try #require(transport).delivery.diagnosticEvents()

@@ -12,7 +12,7 @@ import Testing
 @MainActor @Suite struct FileOverSocketTests {
     private static let fileBytes = 8 << 20
 
-    fileprivate enum Slow: CaseIterable { case nobody, reader, writer, both }
+    fileprivate enum Slow: CaseIterable { case neither, reader, writer, both }
 
     /// Blocks for 5 ms per call, and for 1.5 seconds on the 40th.
     private nonisolated static func wait(_ calls: Locked<Int>) {

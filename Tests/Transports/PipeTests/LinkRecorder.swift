@@ -101,7 +101,7 @@ extension LinkRecorder {
             case .found, .connected, .writable, .failed: break
             }
         }
-        return (bytes, "the recorder was let go")
+        return (bytes, "the recorder was released")
     }
 }
 

@@ -81,7 +81,7 @@ import Testing
         await second.link.close()
     }
 
-    @Test func `Packets that have collected are written together`() async throws {
+    @Test func `Collected packets are written together`() async throws {
         let tapped = try Tapped()
         try tapped.end.open()
         _ = await tapped.end.recorder.connection()
@@ -97,7 +97,7 @@ import Testing
         close(tapped.tap)
     }
 
-    @Test func `A full link says so, and says when there is room again`() async throws {
+    @Test func `A full link throws, and reports when it has space again`() async throws {
         let tapped = try Tapped()
         try tapped.end.open()
         _ = await tapped.end.recorder.connection()
@@ -121,7 +121,7 @@ import Testing
         close(tapped.tap)
     }
 
-    @Test func `A packet larger than the buffer is taken when nothing waits, and refused otherwise`() async throws {
+    @Test func `A packet larger than the buffer is accepted if nothing waits, and rejected otherwise`() async throws {
         let tapped = try Tapped()
         try tapped.end.open()
         _ = await tapped.end.recorder.connection()
@@ -174,7 +174,7 @@ import Testing
 
     // MARK: - Ends
 
-    @Test func `Closing in the midst of sends loses nothing that was taken`() async throws {
+    @Test func `Closing during sends loses no accepted packet`() async throws {
         for round in 0..<20 {
             let tapped = try Tapped()
             let link = tapped.end.link
@@ -203,7 +203,7 @@ import Testing
         return taken
     }
 
-    @Test func `A peer that takes nothing does not hold up closing for ever`() async throws {
+    @Test func `A peer that reads nothing doesn't block closing forever`() async throws {
         let tapped = try Tapped()
         try tapped.end.open()
         _ = await tapped.end.recorder.connection()
@@ -214,7 +214,7 @@ import Testing
         close(tapped.tap)
     }
 
-    @Test("The other side's end is told, with a reason if it never spoke", arguments: ["", "something"])
+    @Test("The other side's end is reported, with a reason if it never sent anything", arguments: ["", "something"])
     func otherSideEnds(text: String) async throws {
         let tapped = try Tapped()
         try tapped.end.open()
@@ -228,7 +228,7 @@ import Testing
         close(tapped.tap)
     }
 
-    @Test("A reader that has gone ends the link, and what it had sent still arrives", arguments: [false, true])
+    @Test("A reader that exits ends the link, and its sent packets still arrive", arguments: [false, true])
     func brokenPipe(overSocket: Bool) async throws {
         let end: LinkEnd
         let sent = [UInt8](repeating: 9, count: 50_000)
@@ -251,7 +251,7 @@ import Testing
         await end.link.close()
     }
 
-    @Test("An input that is no pipe is read to its end", arguments: ["/dev/null", "an empty file", "a recording"])
+    @Test("An input that isn't a pipe is read to its end", arguments: ["/dev/null", "an empty file", "a recording"])
     func otherInputs(kind: String) async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -267,7 +267,7 @@ import Testing
         close(output.read)
     }
 
-    @Test("Descriptors that do not do what they should are reported", arguments: ["input", "output", "full"])
+    @Test("Descriptors that fail are reported", arguments: ["input", "output", "full"])
     func uselessDescriptors(kind: String) async throws {
         let pipe = try Plumbing.pipe()
         let end =
@@ -285,7 +285,7 @@ import Testing
         close(kind == "input" ? pipe.read : pipe.write)
     }
 
-    @Test func `A descriptor that is not open is an error`() throws {
+    @Test func `A closed descriptor is an error`() throws {
         let open = try Plumbing.pipe()
         defer {
             close(open.read)
@@ -313,7 +313,7 @@ import Testing
         close(pair.1)
     }
 
-    @Test func `A process that is killed is told of, and what it had said arrives`() async throws {
+    @Test func `A killed process is reported, and its sent messages arrive`() async throws {
         let (child, toChild, fromChild) = try Plumbing.startEcho()
         let end = try LinkEnd(fromChild, toChild)
         try end.open()

@@ -40,19 +40,19 @@ import Testing
         }
     }
 
-    @Test func `Two programs with one peer id are both told so, and neither knows the other`() async throws {
+    @Test func `Two programs with one peer ID both get an event, and neither connects to the other`() async throws {
         let place = try Place()
         let ends = try (1...2).map { _ in try Self.transport("phone", .meeting(path: place.path)) }
-        let told = Locked<Set<Int>>([])
+        let notified = Locked<Set<Int>>([])
         let readers = ends.enumerated().map { index, end in
             let events = end.diagnosticEvents()
             return Task {
-                for await case .peerIDInUse("phone") in events { told.withLock { _ = $0.insert(index) } }
+                for await case .peerIDInUse("phone") in events { notified.withLock { _ = $0.insert(index) } }
             }
         }
         for end in ends { try end.start() }
-        await eventually { told.withLock { $0.count == 2 } }
-        #expect(told.withLock { $0 } == [0, 1])
+        await eventually { notified.withLock { $0.count == 2 } }
+        #expect(notified.withLock { $0 } == [0, 1])
         #expect(ends.allSatisfy { $0.knownPeers.isEmpty })
         for end in ends { await end.close() }
         for reader in readers { reader.cancel() }
@@ -113,7 +113,7 @@ import Testing
         ])
     }
 
-    @Test func `A stream that ends at any byte is taken as far as it is whole`() async throws {
+    @Test func `A stream cut at any byte is read up to its last complete message`() async throws {
         let frames = try Self.connection()
         let stream = frames.flatMap { $0 }
         let ends = frames.reduce(into: [0]) { $0.append($0.last! + $1.count) }
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(
-        "Garbage ends the connection with a diagnostic and a farewell, never the process",
+        "Invalid bytes end the connection with a diagnostic and a goodbye, never the process",
         arguments: 0..<60 as Range<UInt64>)
     func garbage(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
@@ -195,7 +195,7 @@ import Testing
 
     // MARK: - Descriptors and processes
 
-    @Test("An input that is no pipe is read to its end", arguments: ["/dev/null", "an empty file", "a recording"])
+    @Test("An input that isn't a pipe is read to its end", arguments: ["/dev/null", "an empty file", "a recording"])
     func otherInputs(kind: String) async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -219,7 +219,7 @@ import Testing
         close(output.read)
     }
 
-    @Test func `A process that echoes is recognised as talking to oneself`() async throws {
+    @Test func `A process that echoes is detected as a loop to itself`() async throws {
         let (child, toChild, fromChild) = try Plumbing.startEcho()
         let diagnostics = Topic<SessionDiagnosticEvent>()
         let events = diagnostics.subscribe()
@@ -241,7 +241,7 @@ import Testing
         await child.ended()
     }
 
-    @Test func `Letting go of a transport closes what it owns`() async throws {
+    @Test func `Releasing a transport closes its descriptors`() async throws {
         let (input, output) = (try Plumbing.pipe(), try Plumbing.pipe())
         func startAndForget() throws -> AsyncStream<AnySessionSyncEnvelope> {
             let transport = try PipeSessionSyncTransport(
@@ -259,7 +259,7 @@ import Testing
 
     // MARK: - Coming back
 
-    @Test func `A connection that breaks again and again loses and repeats nothing that was accepted`() async throws {
+    @Test func `A connection that breaks repeatedly loses and repeats no accepted message`() async throws {
         let place = try Place()
         let (phone, watch) = try Self.ends(over: "a path", place)
         let received = (phone.receiveEnvelopes(), watch.receiveEnvelopes())
@@ -287,7 +287,7 @@ import Testing
         await watch.close()
     }
 
-    @Test func `A peer that goes and comes back gets what was accepted meanwhile`() async throws {
+    @Test func `A returning peer gets the messages accepted meanwhile`() async throws {
         let place = try Place()
         let phone = try Self.transport("phone", .meeting(path: place.path))
         try phone.start()

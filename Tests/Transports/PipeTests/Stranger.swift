@@ -26,7 +26,7 @@ enum Stranger {
             """
         let program = try Program("python3", ["-c", prologue + script, path])
         for line in ["is here", line] where line != nil {
-            try #require(await program.line() == line, "another user's process does not start, and says why above")
+            try #require(await program.line() == line, "another user's process doesn't start; its output is above")
         }
         return program
     }

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `A listener of another user's is sent nothing, even behind a socket that looks like an own one`()
+    @Test func `Another user's listener gets nothing, even behind a socket that looks like an own one`()
         async throws
     {
         let place = try sharedPlace()
@@ -82,7 +82,7 @@ import Testing
         #expect(refusal?.message.contains("user \(Stranger.user)") == true)
         let connector = try UnixSocketTests.Member(.connecting(path: place.path))
         #expect(await connector.recorder.connection() == "unix:0")
-        #expect(await recorder.next() == .connected("unix:0"), "the stranger was told of")
+        #expect(await recorder.next() == .connected("unix:0"), "the stranger was reported")
         await connector.link.close()
         await link.close()
         #expect(await refusals.next() == nil)

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `Two processes' ends meet, and files are for this user and gone afterwards`() async throws {
+    @Test func `Two processes connect; the files are private to this user and gone afterwards`() async throws {
         let place = try Place()
         let listener = try Member(.listening(path: place.path))
         #expect(try place.mode(of: place.path) == 0o600)
@@ -36,7 +36,7 @@ import Testing
         #expect(place.contents == [])
     }
 
-    @Test func `Each connection has an address of its own, and beyond the bound they are turned away`() async throws {
+    @Test func `Each connection has its own address, and connections beyond the bound are rejected`() async throws {
         let place = try Place()
         let listener = try Member(.listening(path: place.path))
         var members: [Member] = []
@@ -65,7 +65,7 @@ import Testing
         #expect(place.contents == [])
     }
 
-    @Test func `A connector waits for a listener, and finds one that went and came back`() async throws {
+    @Test func `A connector waits for a listener, and finds a restarted one`() async throws {
         let place = try Place()
         let connector = try Member(.connecting(path: place.path))
         var addresses: Set<LinkAddress> = []
@@ -81,7 +81,7 @@ import Testing
         await connector.link.close()
     }
 
-    @Test func `The socket of a process that has gone is replaced`() async throws {
+    @Test func `An exited process's socket is replaced`() async throws {
         let place = try Place()
         // A killed process leaves both files, without a listener.
         let dead = try UnixSocketPath(place.path).listen(backlog: 1)
@@ -123,7 +123,7 @@ import Testing
         close(stranger)
     }
 
-    @Test func `Something else at the path is left alone`() async throws {
+    @Test func `Another kind of file at the path is left alone`() async throws {
         let place = try Place()
         try Data("precious".utf8).write(to: URL(fileURLWithPath: place.path))
         for endpoint in [PipeEndpoint.listening(path: place.path), .meeting(path: place.path)] {
@@ -152,7 +152,7 @@ import Testing
         await link.close()
     }
 
-    @Test func `A folder that others may write is refused, unless they can't remove each other's files`()
+    @Test func `A folder that others may write to is rejected, unless they can't remove each other's files`()
         async throws
     {
         let place = try Place()
@@ -185,7 +185,7 @@ import Testing
         #expect(throws: PipeError.self) { try PipeLink(.listening(path: "a\0b")) }
     }
 
-    @Test("Of many that come at once one listens; when it goes another does", arguments: 0..<10 as Range<UInt64>)
+    @Test("One of many processes listens; when it exits another does", arguments: 0..<10 as Range<UInt64>)
     func meeting(round: UInt64) async throws {
         let place = try Place()
         let changes = AsyncStream.makeStream(of: Void.self)
@@ -222,7 +222,7 @@ import Testing
         return isStar ? listener : nil
     }
 
-    @Test func `Waits double from 100 ms to 5 s, less up to the half`() {
+    @Test func `Waits double from 100 ms to 5 s, reduced by up to half`() {
         for seed in 0..<200 as Range<UInt64> {
             var random = SplitMix64(seed: seed)
             var backoff = SocketKeeper.backoff

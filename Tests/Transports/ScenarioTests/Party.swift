@@ -47,7 +47,7 @@ extension ScenarioSessionSyncTransport {
     }
 
     /// The transport's reachability changes until it closes, in order.
-    func told(of peer: SessionPeer) -> Listener<SessionPeerReachability> { Listener(reachabilityChanges()) }
+    func reachability(of peer: SessionPeer) -> Listener<SessionPeerReachability> { Listener(reachabilityChanges()) }
 }
 
 /// Collects the elements of a stream as they arrive.

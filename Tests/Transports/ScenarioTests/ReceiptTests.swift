@@ -10,7 +10,7 @@ import Testing
     private let a = Party.peer("a")
     private let b = Party.peer("b")
 
-    @Test func `A feature that doesn't read stops no other feature's receipts`() async throws {
+    @Test func `A feature that doesn't read blocks no other feature's receipts`() async throws {
         let network = ScenarioNetwork(seed: 1)
         let (sender, receiver) = (network.makeTransport(localPeer: a), network.makeTransport(localPeer: b))
         let idle = receiver.envelopeBatches { $0.featureID == "idle" }
@@ -26,7 +26,7 @@ import Testing
         withExtendedLifetime(idle) {}
     }
 
-    @Test func `To a receiver that takes its time nothing is sent twice`() async throws {
+    @Test func `Nothing is sent twice to a slow receiver`() async throws {
         let (prompt, slow) = (try await bytesSent(isRead: true), try await bytesSent(isRead: false))
         #expect(slow == prompt, "in a minute, for 64 messages over datagrams")
     }

@@ -21,7 +21,7 @@ import Testing
         #expect(seen.withLock { $0.isEmpty }, "never from within the call")
         #expect(network.advance(by: .milliseconds(20)) == 1, "a timer is no delivery")
         #expect(seen.withLock { $0.map(\.0) } == [.milliseconds(15), .milliseconds(20), .milliseconds(25)])
-        #expect(seen.withLock { $0.map(\.1) } == [0, 0, 1], "of two at one time the one that was entered first")
+        #expect(seen.withLock { $0.map(\.1) } == [0, 0, 1], "of two at one time, the one entered first")
         #expect(network.pendingCount == 0)
         #expect(network.runUntilIdle() == 0, "a timer alone does not keep the network busy")
         #expect(network.elapsed == .milliseconds(30))
@@ -43,7 +43,7 @@ import Testing
         #expect(network.runUntilIdle() == 0)
     }
 
-    @Test func `A peer's wall clock may be wrong and jump, and what passes stays the same`() {
+    @Test func `A peer's wall clock may be wrong and jump without affecting traffic`() {
         let network = ScenarioNetwork(seed: 1)
         let phone = SessionPeer(id: "a", deviceClass: .phone, appInstanceID: "1", topology: .sameHost)
         let watch = SessionPeer(id: "b", deviceClass: .watch, appInstanceID: "1", topology: .sameHost)

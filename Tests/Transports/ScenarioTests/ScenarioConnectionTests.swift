@@ -109,7 +109,7 @@ import Testing
         let stranger = SessionPeer(id: "c", deviceClass: .unknown, appInstanceID: "1", topology: .sameHost)
         network.setReachable(true, of: stranger, seenBy: a.peer)
         network.runUntilIdle()
-        #expect(a.words.last == .connected("c"), "though nobody is there")
+        #expect(a.words.last == .connected("c"), "although no peer is there")
     }
 
     @Test func `Packets sent before a disconnect arrive, and both sides reconnect a second later`() throws {
@@ -127,7 +127,7 @@ import Testing
         #expect(a.stream == [2])
     }
 
-    @Test func `Groups are cut from each other and whole within`() throws {
+    @Test func `Partitioned groups stay connected within`() throws {
         let network = ScenarioNetwork(seed: 1)
         let (a, b, c) = (Witness("a", on: network), Witness("b", on: network), Witness("c", on: network))
         network.partition([a.peer, b.peer], [c.peer])
@@ -196,7 +196,7 @@ import Testing
         #expect(try deliveries(noise: true) == deliveries(noise: false))
     }
 
-    @Test func `A direction of its own conditions does not change the others`() throws {
+    @Test func `One direction's conditions don't change the others`() throws {
         let network = ScenarioNetwork(seed: 1, conditions: .ideal)
         let (a, b, c) = (Witness("a", on: network), Witness("b", on: network), Witness("c", on: network))
         network.runUntilIdle()

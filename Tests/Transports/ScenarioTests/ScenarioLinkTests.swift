@@ -49,7 +49,7 @@ import Testing
         #expect(code { try unopened.send([1], to: b) } == .closed)
     }
 
-    @Test func `Loss, duplication and reordering happen about as often as they are asked for`() throws {
+    @Test func `Loss, duplication and reordering happen about as often as configured`() throws {
         let (network, a, b) = pair(
             seed: 3, ScenarioConditions(lossRate: 0.25, duplicationRate: 0.1, reorderingRate: 0.2))
         for index in 1...2000 {
@@ -90,10 +90,10 @@ import Testing
         #expect(b.stream == sent, "seed \(seed)")
         let lengths = Set(b.packets(.stream).map(\.count))
         #expect(lengths.contains { $0 > 7 }, "seed \(seed): nothing was joined")
-        #expect(b.news == [.connected("a")], "seed \(seed): one way that is cut is not told")
+        #expect(b.news == [.connected("a")], "seed \(seed): a cut in one direction isn't reported")
     }
 
-    @Test func `A full stream refuses, says when there is room, and loses nothing`() throws {
+    @Test func `A full stream throws, reports when it has space, and loses nothing`() throws {
         let (network, a, b) = pair(.ideal)
         let chunk = [UInt8](repeating: 7, count: 50_000)
         var taken = 0
@@ -106,7 +106,7 @@ import Testing
         #expect(b.stream.count == taken * chunk.count)
         try a.send(chunk, .stream, to: b)
         network.runUntilIdle()
-        #expect(a.words.count { $0 == .writable("b") } == 1, "said only to who was refused")
+        #expect(a.words.count { $0 == .writable("b") } == 1, "reported only to the rejected sender")
     }
 
     @Test("Kept packets wait for their receiver, in order and bounded, and survive their sender")
@@ -129,7 +129,7 @@ import Testing
         #expect(b.packets(.queue).map(number) == Array(0..<100))
     }
 
-    @Test func `Of the lane latest the newest packet of each key arrives`() async throws {
+    @Test func `On the latest lane the newest packet of each key arrives`() async throws {
         let (network, a, b) = pair(lanes: ScenarioLanes.paired)
         await b.link.close()
         network.runUntilIdle()
@@ -158,13 +158,13 @@ import Testing
         #expect(code { try b.send([1], to: a) } == .unreachable)
     }
 
-    @Test func `A relaunch replaces what it finds, and the others are connected to it anew`() throws {
+    @Test func `A relaunch replaces the earlier link, and the others reconnect to it`() throws {
         let (network, a, b) = pair()
         try a.send([1], .stream, to: b)
         let again = Witness("a", on: network)
         #expect(a.words.last == .failed)
         network.runUntilIdle()
-        #expect(b.stream == [], "what a crashed link had under way is lost")
+        #expect(b.stream == [], "a crashed link's packets in flight are lost")
         #expect(again.words == [.connected("b")])
         #expect(b.news.count == 3)
         #expect(b.news[2] == .connected("a"))

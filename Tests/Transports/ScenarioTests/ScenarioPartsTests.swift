@@ -5,7 +5,7 @@ import Testing
 @testable import MeshScenarioTransport
 
 @Suite struct ScenarioPartsTests {
-    @Test("Latencies stay within what their case says", arguments: 0..<5 as Range<UInt64>)
+    @Test("Latencies stay within their case's range", arguments: 0..<5 as Range<UInt64>)
     func latencies(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let long = ScenarioLatency.longTailed(median: .microseconds(8), most: .microseconds(50))

@@ -74,7 +74,7 @@ import Testing
         func failed(_ reason: String) {}
     }
 
-    @Test("Whatever happens, a connection's bytes begin at its first", arguments: 0..<100 as Range<UInt64>)
+    @Test("Whatever happens, a connection's bytes start with its first byte", arguments: 0..<100 as Range<UInt64>)
     func streams(seed: UInt64) async {
         let network = ScenarioNetwork(seed: seed, conditions: .rough)
         var random = SplitMix64(seed: seed)

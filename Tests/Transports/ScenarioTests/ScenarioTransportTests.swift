@@ -13,7 +13,7 @@ import Testing
     let b = Party.peer("b")
     let c = Party.peer("c")
 
-    @Test func `Peers know each other after a round trip and receive what is meant for them`() async throws {
+    @Test func `Peers know each other after a round trip and receive their messages`() async throws {
         let network = ScenarioNetwork(seed: 1)
         let transports = [a, b, c].map { network.makeTransport(localPeer: $0) }
         let heard = transports.map { Listener($0) }
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [-3_600, 3_600])
-    func `A message lives as long as it was given, whatever clocks are set to`(jump: Int) async throws {
+    func `A message expires after its time to live, whatever the clocks show`(jump: Int) async throws {
         let network = ScenarioNetwork(seed: 1)
         let phone = network.makeTransport(localPeer: a)
         for (sequence, life) in [(1, Duration.seconds(60)), (2, .seconds(5))] as [(UInt64, Duration)] {
@@ -89,7 +89,7 @@ import Testing
         }
         let envelopes = (1...4 as ClosedRange<UInt64>).map { Party.envelope($0, from: "a") }
         try await phone.send(envelopes[0], mode: .reliableEventually, to: nil)
-        #expect(isWaiting(envelopes[0]), "nobody is known yet")
+        #expect(isWaiting(envelopes[0]), "no peer is known yet")
         let heard = Listener(watch)
         network.runUntilIdle()
         #expect(!isWaiting(envelopes[0]))
@@ -130,7 +130,7 @@ import Testing
         #expect(envelopes.sequences(of: "other") == Array(1...120), "seed \(seed)")
     }
 
-    @Test func `Of latest snapshots the newest of each feature arrives after the partition`() async throws {
+    @Test func `Each feature's newest snapshot arrives after the partition`() async throws {
         let network = ScenarioNetwork(seed: 1)
         let phone = network.makeTransport(localPeer: a)
         let watch = network.makeTransport(localPeer: b)
@@ -191,7 +191,7 @@ import Testing
     @Test func `Reliable messages wait for the next transport of a peer that has closed`() async throws {
         let network = ScenarioNetwork(seed: 1)
         let phone = network.makeTransport(localPeer: a)
-        let told = phone.told(of: b)
+        let reachability = phone.reachability(of: b)
         let watch = network.makeTransport(localPeer: b)
         network.runUntilIdle()
         await watch.close()
@@ -204,7 +204,7 @@ import Testing
         #expect(await heard.sequences(1) == [1])
         #expect(relaunched.knownPeers == [a])
         await phone.close()
-        #expect(await told.all().map(\.isReachable) == [true, false, true])
+        #expect(await reachability.all().map(\.isReachable) == [true, false, true])
     }
 
     @Test func `A transport that is replaced by a relaunch is closed`() async throws {
@@ -292,7 +292,7 @@ import Testing
         }
     }
 
-    @Test func `A request carries its requester and a budget refuses what is too large`() async throws {
+    @Test func `A request has its requester, and a budget rejects oversized messages`() async throws {
         let network = ScenarioNetwork(seed: 1)
         let limit = PayloadLimit(id: "test.limit", bytes: 4, summary: "", source: "")
         let budget = PayloadBudget(limit: limit, codec: JSONTestCodec())
@@ -319,7 +319,7 @@ import Testing
         let phone = network.makeTransport(localPeer: a)
         let watch = network.makeTransport(localPeer: b)
         let heard = Listener(watch)
-        let told = (phone.told(of: b), watch.told(of: a))
+        let reachability = (phone.reachability(of: b), watch.reachability(of: a))
         network.runUntilIdle()
         try await phone.send(1, .realtimeBestEffort)
         network.partition([a], [b])
@@ -335,8 +335,8 @@ import Testing
         network.runUntilIdle()
         for transport in [phone, watch] as [any SessionSyncTransport] { await transport.close() }
         #expect(await heard.all().sequences() == [4])
-        #expect(await told.0.all().map(\.isReachable) == [true, false, true])
-        #expect(await told.1.all().map(\.isReachable) == [true, false, true])
+        #expect(await reachability.0.all().map(\.isReachable) == [true, false, true])
+        #expect(await reachability.1.all().map(\.isReachable) == [true, false, true])
     }
 
     @Test
@@ -393,7 +393,7 @@ import Testing
         #expect(phone.delivery.health(of: b) == .reachable)
     }
 
-    @Test("Transports of one seed do the same in every run", arguments: 0..<6 as Range<UInt64>)
+    @Test("Transports of one seed behave the same in every run", arguments: 0..<6 as Range<UInt64>)
     func replays(seed: UInt64) async throws {
         func run() async throws -> [ScenarioTraceEntry] {
             let network = ScenarioNetwork(seed: seed, conditions: .rough)

@@ -16,7 +16,7 @@ final class Witness: LinkObserver {
 
     let peer: SessionPeer
     let link: ScenarioLink
-    private let told = Locked<[Word]>([])
+    private let reachability = Locked<[Word]>([])
 
     init(
         _ id: String, on network: ScenarioNetwork, lanes: [LinkLane: PayloadLimit] = ScenarioLanes.network,
@@ -31,7 +31,7 @@ final class Witness: LinkObserver {
         try link.send(LinkPacket(lane: lane, bytes: bytes, key: key), to: LinkAddress(other.peer.id))
     }
 
-    var words: [Word] { told.withLock { $0 } }
+    var words: [Word] { reachability.withLock { $0 } }
 
     /// All calls except received bytes.
     var news: [Word] {
@@ -49,7 +49,7 @@ final class Witness: LinkObserver {
     /// All bytes of the stream.
     var stream: [UInt8] { packets(.stream).flatMap { $0 } }
 
-    private func note(_ word: Word) { told.withLock { $0.append(word) } }
+    private func note(_ word: Word) { reachability.withLock { $0.append(word) } }
 
     func found(_ address: LinkAddress, as peerID: String?) { note(.found(address.rawValue)) }
     func connected(_ address: LinkAddress, as peerID: String?) { note(.connected(address.rawValue)) }

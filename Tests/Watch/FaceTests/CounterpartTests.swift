@@ -12,10 +12,10 @@ import Testing
 @MainActor
 @Suite("Detection of the counterpart")
 struct CounterpartTests {
-    // MARK: Who is a peer
+    // MARK: Peers
 
     @Test(arguments: [false, true])
-    func `a counterpart in old frames is no peer of shared states`(isAsked: Bool) async throws {
+    func `a counterpart with old frames isn't a peer of shared states`(isAsked: Bool) async throws {
         let fleet = Fleet(remembers: true)
         try fleet.launchNew(.phone)
         try fleet.launchNew(.watch)
@@ -45,7 +45,7 @@ struct CounterpartTests {
         #expect(fleet.states[.phone]?.pendingPeerIDs == [] && fleet.states[.phone]?.isSynced == true)
     }
 
-    @Test func `a counterpart that is asked for its dialect isn't a second peer`() async throws {
+    @Test func `a counterpart probed for its version isn't a second peer`() async throws {
         let bench = Counterpart(dialect: .mesh)
         bench.transport.take(.reachability(isReachable: true))
         bench.clock.advance(by: .seconds(4))
@@ -61,9 +61,9 @@ struct CounterpartTests {
         #expect(bench.session.sendMessageDataCallCount == 2)
     }
 
-    // MARK: What it speaks
+    // MARK: Versions
 
-    @Test func `two findings at once leave all who follow with the later one`() async throws {
+    @Test func `two detections at once leave all observers with the later one`() async throws {
         let bench = Counterpart()
         let transport = bench.transport
         transport.take(.reachability(isReachable: true))
@@ -74,13 +74,13 @@ struct CounterpartTests {
         #expect(await dialects.next() == transport.dialect)
         #expect(bench.port.isOld == isOld)
         await transport.close()
-        var told: [Bool] = []
+        var reported: [Bool] = []
         for await change in changes where change.peer?.id == CounterpartTransport.counterpart.id {
-            told.append(change.isReachable)
+            reported.append(change.isReachable)
         }
         // Every change is reported once, in order.
-        #expect(told.last == isOld)
-        #expect(zip(told, told.dropFirst()).count { $0 == $1 } == 0)
+        #expect(reported.last == isOld)
+        #expect(zip(reported, reported.dropFirst()).count { $0 == $1 } == 0)
     }
 
     private nonisolated static func race(_ transport: CounterpartTransport) {
@@ -96,7 +96,7 @@ struct CounterpartTests {
         while endedCount.withLock({ $0 }) < 2 { Thread.sleep(forTimeInterval: 0.001) }
     }
 
-    @Test func `what is found while an earlier finding is written is what stays written`() async throws {
+    @Test func `a detection during the write of an earlier one stays written`() async throws {
         let store = SlowStore()
         let transport = Counterpart(store: store).transport
         // Meanwhile another writer would have enough time to be first.
@@ -107,20 +107,20 @@ struct CounterpartTests {
         #expect(transport.dialect == .mesh)
     }
 
-    // MARK: What came early
+    // MARK: Early events
 
-    @Test func `what came before anybody listened is told before what comes meanwhile`() async throws {
+    @Test func `events from before the first observer are delivered before later ones`() async throws {
         let bench = Counterpart()
         let port = bench.port
         for number in 1...2 { port.contextWasWritten(error: Numbered(number: number)) }
-        let told = Locked<[Int]>([])
+        let reported = Locked<[Int]>([])
         port.open { event in
             guard case .contextWritten(let error as Numbered) = event else { return }
-            told.withLock { $0.append(error.number) }
+            reported.withLock { $0.append(error.number) }
             if error.number < 3 { port.contextWasWritten(error: Numbered(number: error.number + 10)) }
         }
         port.contextWasWritten(error: Numbered(number: 20))
-        #expect(told.withLock { $0 } == [1, 2, 11, 12, 20])
+        #expect(reported.withLock { $0 } == [1, 2, 11, 12, 20])
     }
 }
 

@@ -84,7 +84,7 @@ struct EndToEndTests {
     }
 
     /// The sender's app ends before the system has the file, during the transfer, or after its arrival.
-    @Test(arguments: [0, 1000, 5000]) func `a file outlives its sender's app, and comes once`(
+    @Test(arguments: [0, 1000, 5000]) func `a file survives its sender's app, and arrives once`(
         milliseconds: Int
     ) async throws {
         let pair = try PhoneAndWatch()
@@ -106,7 +106,9 @@ struct EndToEndTests {
         #expect(pair.watch.files.withLock { $0 } == ["7: \(text)"])
     }
 
-    @Test func `a file that comes while the folder cannot be used is told, and comes again when it can`() async throws {
+    @Test func `a file that arrives while the folder is unusable is reported, and arrives again once it is usable`()
+        async throws
+    {
         let pair = try PhoneAndWatch()
         await pair.meet()
         pair.watch.end()
@@ -134,7 +136,7 @@ struct EndToEndTests {
         #expect(streamed.all.map(\.suggestedName) == ["track"])
     }
 
-    @Test func `what is queued for a watch that does not run is there when it does`() async throws {
+    @Test func `messages queued for a watch that isn't running arrive once it runs`() async throws {
         let pair = try PhoneAndWatch()
         await pair.meet()
         pair.watch.end()
@@ -148,7 +150,7 @@ struct EndToEndTests {
         #expect(pair.watch.lines.withLock { $0 } == [1, 2, 3, 4, 5])
     }
 
-    @Test func `every event of a session is told, also when the user switches watches`() async throws {
+    @Test func `every event of a session is reported, even when the user switches watches`() async throws {
         let pair = try PhoneAndWatch(watches: 2)
         await pair.meet()
         pair.pair.switchTo(pair.pair.watches[1])
@@ -178,7 +180,7 @@ struct EndToEndTests {
         }
     }
 
-    @Test func `a connection that is let go gives the slot back, and one made after it finds the counterpart`()
+    @Test func `a released connection frees the slot, and a later one finds the counterpart`()
         async throws
     {
         let pair = try PhoneAndWatch()

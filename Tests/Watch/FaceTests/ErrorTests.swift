@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `other errors are what they were`() {
+    @Test func `other errors are unchanged`() {
         #expect(WatchConnectionError(error: WatchConnectionError.timeout) == .timeout)
         #expect(WatchConnectionError(error: CancellationError()) == .cancelled)
         struct Odd: Error {}

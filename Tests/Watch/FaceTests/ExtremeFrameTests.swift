@@ -6,7 +6,7 @@ import Testing
 @MainActor
 @Suite("Numbers at the end of their range, in the frames of WatchConnectivitySwift 5")
 struct ExtremeFrameTests {
-    @Test func `kill nobody`() async throws {
+    @Test func `never trap`() async throws {
         let bench = Bench(MockWCSession())
         bench.connection.register(Add.self) { $0.left + $0.right }
         let numbers = [

@@ -11,10 +11,10 @@ struct FaultTests {
     // MARK: W20
 
     private func wrongAfterFailures(_ health: SessionHealth) -> String? {
-        health.suggestion == .restartWatch ? "a closed app is said to need a restart of the watch" : nil
+        health.suggestion == .restartWatch ? "a closed app leads to a suggested restart of the watch" : nil
     }
 
-    @Test func `W20 sends to a closed app do not ask for a restart of the watch`() async throws {
+    @Test func `W20 sends to a closed app don't suggest restarting the watch`() async throws {
         let bench = Bench(PreviewWCSession.disconnected)
         for _ in 1...6 {
             _ = await bench.failure { try await bench.connection.send(Add(left: 1, right: 1), delivery: .immediate) }
@@ -33,10 +33,10 @@ struct FaultTests {
     // MARK: W21
 
     private func wrongAboutStuckSession(_ outcome: DiagnosticEvent?) -> String? {
-        outcome == .recoverySucceeded ? "nothing comes back, and it is said to have recovered" : nil
+        outcome == .recoverySucceeded ? "nothing comes back, but recovery reports success" : nil
     }
 
-    @Test func `W21 recovery of a session from which nothing comes back does not report success`() async throws {
+    @Test func `W21 recovery of a session that returns nothing doesn't report success`() async throws {
         let session = MockWCSession()
         session.autoReply = false
         let bench = Bench(session)
@@ -57,11 +57,11 @@ struct FaultTests {
 
     // MARK: W24
 
-    private func wrongAboutReachability(_ seen: [Bool], _ told: [Bool]) -> String? {
-        seen == told ? nil : "was told \(told) and has seen \(seen)"
+    private func wrongAboutReachability(_ seen: [Bool], _ reported: [Bool]) -> String? {
+        seen == reported ? nil : "reported \(reported), observed \(seen)"
     }
 
-    @Test func `W24 the reachability of any session is seen`() async throws {
+    @Test func `W24 the reachability of any session is observed`() async throws {
         let bench = Bench(PreviewWCSession.connected)
         let faulty = PickyObserver(bench.session)
         var (seen, faultySeen) = ([Bool](), [Bool]())
@@ -85,8 +85,8 @@ struct FaultTests {
     // MARK: W26
 
     private func wrongAboutStream(waiting: Int, hasEnded: Bool) -> String? {
-        if waiting > 256 { return "\(waiting) elements wait for somebody who does not read" }
-        return hasEnded ? nil : "nobody will ever hear that it is over"
+        if waiting > 256 { return "\(waiting) elements wait for a subscriber that doesn't read" }
+        return hasEnded ? nil : "the end is never reported"
     }
 
     @Test func `W26 a stalled subscriber holds little, and streams end with the connection`() async throws {
@@ -147,7 +147,7 @@ struct FaultTests {
         let text: String
     }
 
-    @Test func `W27 what no lane can hold is refused before it is sent, and says so`() async throws {
+    @Test func `W27 a message too large for every lane is rejected before it is sent`() async throws {
         let session = MockWCSession()
         let bench = Bench(session)
         let large = Large(text: String(repeating: "x", count: 70_000))
@@ -156,7 +156,7 @@ struct FaultTests {
         #expect(try wrongAboutTooMuch(TrustingSender(session: session).send(large)) != nil)
     }
 
-    @Test func `W27 a state that does not fit the context of an old counterpart is reported, and the next one goes`()
+    @Test func `W27 a state that doesn't fit an old counterpart's context is reported, and the next one is sent`()
         async throws
     {
         let bench = Bench(MockWCSession())

@@ -52,7 +52,7 @@ final class Recorder<Element> {
     deinit { task?.cancel() }
 }
 
-// MARK: - What is asked and shared
+// MARK: - Requests and shared states
 
 struct Add: WatchRequest {
     typealias Response = Int

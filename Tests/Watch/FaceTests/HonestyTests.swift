@@ -6,7 +6,7 @@ import Testing
 @MainActor
 @Suite("Failures are reported in the words of the component that found them")
 struct HonestyTests {
-    @Test func `a refused context is told, and shown by the states that are in it`() async throws {
+    @Test func `a rejected context is reported, also by the states in it`() async throws {
         let bench = Bench(MockWCSession())
         let state = SharedState(initialValue: Counter(), connection: bench.connection)
         bench.session.updateContextError = WCError(.insufficientSpace)
@@ -20,7 +20,7 @@ struct HonestyTests {
         #expect(bench.session.applicationContext["WatchConnectivitySwift.Counter"] is Data)
     }
 
-    @Test func `a value that does not fit is not said to be shown when another one is`() async throws {
+    @Test func `a value that doesn't fit isn't reported as shared when another one is`() async throws {
         let bench = Bench(MockWCSession())
         let title = SharedState(initialValue: Title(), connection: bench.connection)
         let counter = SharedState(initialValue: Counter(), connection: bench.connection)
@@ -42,7 +42,7 @@ struct HonestyTests {
         }
     }
 
-    @Test func `a number that is none is kept from a counterpart that cannot read it, until there is another`()
+    @Test func `NaN isn't sent to a counterpart that can't read it, until the value changes`()
         async throws
     {
         struct Pace: Codable, Sendable, Equatable { var pace = 1.0 }
@@ -59,7 +59,7 @@ struct HonestyTests {
         #expect(bench.session.applicationContext["WatchConnectivitySwift.Pace"] as? Data == Data(#"{"pace":2}"#.utf8))
     }
 
-    @Test func `a handler's error arrives in its own words`() async throws {
+    @Test func `a handler's error arrives with its own text`() async throws {
         struct Off: LocalizedError { let errorDescription: String? = "Tracking is off." }
         struct Plain: Error {}
         let bench = Bench(MockWCSession())
@@ -80,7 +80,7 @@ struct HonestyTests {
         }
     }
 
-    @Test func `a mock is fed what another one has written`() async throws {
+    @Test func `a mock can receive another mock's writes`() async throws {
         let (first, second) = (Bench(MockWCSession()), Bench(MockWCSession()))
         let here = SharedState(initialValue: Counter(), connection: first.connection)
         let there = SharedState(initialValue: Counter(), connection: second.connection)
@@ -96,7 +96,7 @@ struct HonestyTests {
         #expect(try await second.finish { try await second.connection.send(Add(left: 3, right: 4)) } == 7)
     }
 
-    @Test func `a disconnected preview answers what waits once it is connected`() async throws {
+    @Test func `a disconnected preview answers waiting requests once it is connected`() async throws {
         let bench = Bench(PreviewWCSession.disconnected)
         bench.session.setMockResponse(3, for: Add.self)
         let isOver = Locked(false)
@@ -111,7 +111,7 @@ struct HonestyTests {
         #expect(try await pending.value == 3)
     }
 
-    @Test func `a session that answers everything under one id is told so in time`() async throws {
+    @Test func `a session that answers every request with one ID is reported in time`() async throws {
         let session = OddSession()
         session.answersHello = false
         session.reply = { _ in
@@ -159,7 +159,7 @@ struct TwoConnectionsTests {
         #expect(try await fleet.finish { try await first.send(Add(left: 1, right: 3)) } == 4)
     }
 
-    @Test func `each hear of a mock's contexts and reachability`() async throws {
+    @Test func `each get a mock's contexts and reachability`() async throws {
         let bench = Bench(MockWCSession())
         let second = WatchConnection(session: bench.session, configuration: .init(clock: bench.clock))
         let contexts = [
@@ -171,7 +171,7 @@ struct TwoConnectionsTests {
         #expect(!bench.connection.isReachable)
     }
 
-    @Test func `hand files to the handler that was set last, and to the one before when its connection closes`()
+    @Test func `pass files to the handler set last, and to the one before once its connection closes`()
         async throws
     {
         let pair = try MixedPair()

@@ -53,7 +53,7 @@ struct KeptRequestTests {
         #expect(try await rollBack(fleet).seen.requests == [])
     }
 
-    @Test func `that is wanted runs once`() async throws {
+    @Test func `a request still wanted runs once`() async throws {
         let fleet = Fleet(remembers: true)
         let phone = try await phone(in: fleet)
         for line in 1...3 {

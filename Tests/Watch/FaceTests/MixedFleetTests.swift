@@ -5,7 +5,7 @@ import SessionMeshWatchConnectivity
 import Testing
 
 @MainActor
-@Suite("A counterpart with WatchConnectivitySwift 5 is understood, and answered in kind")
+@Suite("A counterpart with WatchConnectivitySwift 5 is understood, and answered in its frames")
 struct MixedFleetTests {
     // MARK: Bytes as that library writes them
 
@@ -59,7 +59,7 @@ struct MixedFleetTests {
         #expect(success["requestID"] as? String == Self.id.uuidString)
     }
 
-    @Test func `a request is answered on every lane that it may take`() async throws {
+    @Test func `a request is answered on every permitted lane`() async throws {
         let bench = Bench(MockWCSession())
         let calls = Locked(0)
         bench.connection.register(Add.self) { request in
@@ -82,8 +82,7 @@ struct MixedFleetTests {
         #expect(calls.withLock { $0 } == 1)
     }
 
-    @Test func `a request in the context runs once, whatever else changes there, and not when it is old`() async throws
-    {
+    @Test func `a request in the context runs once, whatever else changes there, and not if it is old`() async throws {
         let bench = Bench(MockWCSession())
         let calls = Locked(0)
         bench.connection.register(Add.self) { _ in
@@ -104,7 +103,7 @@ struct MixedFleetTests {
         #expect(calls.withLock { $0 } == 1)
     }
 
-    @Test func `a reply to another request, and what is no reply, are errors that say so`() async throws {
+    @Test func `a reply to another request, or an invalid one, is a specific error`() async throws {
         let session = OddSession()
         let folder = try TemporaryFolder()
         let bench = Bench(session, folder: folder.url)
@@ -112,13 +111,13 @@ struct MixedFleetTests {
         session.reply = { _ in Data(Self.success.utf8) }
         let foreign = await bench.failure { try await bench.connection.send(Add(left: 1, right: 1)) }
         guard case .replyFailed = foreign else {
-            Issue.record("a foreign reply is none: \(String(describing: foreign))")
+            Issue.record("a foreign reply is accepted: \(String(describing: foreign))")
             return
         }
         session.reply = { _ in Data("what?".utf8) }
         let noise = await bench.failure { try await bench.connection.send(Add(left: 1, right: 1)) }
         guard case .incompatiblePeer = noise else {
-            Issue.record("noise is no reply: \(String(describing: noise))")
+            Issue.record("random bytes are accepted as a reply: \(String(describing: noise))")
             return
         }
     }
@@ -139,7 +138,7 @@ struct MixedFleetTests {
         await bench.run { bench.events.all.filter(\.isIncompatiblePeer).count == 2 }
     }
 
-    @Test func `what is the app's own goes to the app's delegate`() async throws {
+    @Test func `the app's own messages go to the app's delegate`() async throws {
         let session = MockWCSession()
         let app = AppDelegate()
         session.delegate = app
@@ -177,7 +176,7 @@ struct MixedFleetTests {
         #expect(phone.sessionHealth == .healthy)
     }
 
-    @Test func `what was cancelled before anybody knew how old the watch is does not reach it`() async throws {
+    @Test func `a request cancelled before the watch's version was known doesn't reach it`() async throws {
         let pair = try MixedPair()
         pair.watch.answers.withLock { $0 = ["Add": "5"] }
         pair.pair.watch.enterBackground()
@@ -205,7 +204,7 @@ struct MixedFleetTests {
     }
 
     /// WatchConnectivitySwift writes and reads plain JSON, regardless of the app's coders.
-    @Test func `an updated phone with coders of its own works with an old watch, both ways`() async throws {
+    @Test func `an updated phone with custom coders works with an old watch, both ways`() async throws {
         for coders in Self.ownCoders {
             let pair = try MixedPair(encoder: coders.encoder, decoder: coders.decoder)
             let date = Date(timeIntervalSinceReferenceDate: 771_692_800)
@@ -235,7 +234,7 @@ struct MixedFleetTests {
         return [iso, unix]
     }
 
-    @Test func `a state of an old watch is read by a plain decoder when the app's can't, and that is told`()
+    @Test func `an old watch's state is read by a plain decoder if the app's can't, with a report`()
         async throws
     {
         let coders = Self.ownCoders[0]
@@ -302,7 +301,7 @@ struct MixedFleetTests {
         #expect(received.withLock { $0 } == ["8: a note"])
     }
 
-    @Test func `a watch that is updated is spoken to in the mesh's frames from then on`() async throws {
+    @Test func `an updated watch gets the mesh's frames from then on`() async throws {
         let pair = try MixedPair()
         pair.watch.answers.withLock { $0 = ["Add": "5"] }
         let counter = SharedState(initialValue: Counter(), connection: pair.phone)
@@ -330,7 +329,7 @@ struct MixedFleetTests {
         #expect(keys?.isEmpty == true)
     }
 
-    @Test func `the health of a connection with an old watch can be proved`() async throws {
+    @Test func `the health of a connection with an old watch can be verified`() async throws {
         let pair = try MixedPair()
         let events = Recorder(pair.phone.diagnosticEvents)
         try await pair.finish { await pair.phone.attemptRecovery() }

@@ -31,7 +31,7 @@ final class OldApp: NSObject, WCSessionDelegate, @unchecked Sendable {
 
     var seen: Seen { noted.withLock { $0 } }
 
-    // MARK: What it sends
+    // MARK: Sending
 
     static func request(
         _ type: String, _ json: String, id: UUID = UUID(), isFireAndForget: Bool = false,
@@ -66,7 +66,7 @@ final class OldApp: NSObject, WCSessionDelegate, @unchecked Sendable {
 
     func isSetHere(_ key: String) { noted.withLock { _ = $0.isSetHere.insert(key) } }
 
-    // MARK: What it does with what comes
+    // MARK: Receiving
 
     private func take(response data: Data) {
         guard let response = try? JSONDecoder().decode(WireResponse.self, from: data) else { return }

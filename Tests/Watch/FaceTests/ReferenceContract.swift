@@ -263,7 +263,7 @@ final class FlakySession: WCSessionProviding, @unchecked Sendable {
 }
 
 @MainActor
-@Suite("An app's previews and tests for WatchConnectivitySwift compile, and do what they did")
+@Suite("An app's previews and tests for WatchConnectivitySwift compile and behave as before")
 struct ReferenceSessions {
     @Test func `previews of every kind can be made, and set`() throws {
         let preview = PreviewWCSession()
@@ -292,7 +292,7 @@ struct ReferenceSessions {
         #expect(WatchConnection(session: FlakySession()).isReachable == false)
     }
 
-    @Test func `a mock says what it was told to, and counts what it was asked`() throws {
+    @Test func `a mock returns its configured responses and counts requests`() throws {
         let mock = MockWCSession()
         mock.sendMessageResponse = Data("7".utf8)
         mock.sendMessageDelayMs = 0
@@ -334,7 +334,7 @@ struct ReferenceSessions {
 
 // MARK: - Types without a connection
 
-@Suite("Code for WatchConnectivitySwift compiles, and does what it did")
+@Suite("Code for WatchConnectivitySwift compiles and behaves as before")
 struct ReferenceContract {
     @Test func `every error has its name, its arguments and words`() throws {
         let errors: [WatchConnectionError] = [
@@ -351,7 +351,7 @@ struct ReferenceContract {
         }
     }
 
-    @Test func `errors are made of what the session and the app throw`() {
+    @Test func `errors are created from those of the session and the app`() {
         #expect(WatchConnectionError(wcError: WCError(.deviceNotPaired)) == .notPaired)
         #expect(WatchConnectionError(error: WCError(.insufficientSpace)) == .insufficientSpace)
         #expect(WatchConnectionError(error: WatchConnectionError.timeout) == .timeout)
@@ -362,7 +362,7 @@ struct ReferenceContract {
         try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
     }
 
-    @Test func `strategies name their methods`() throws {
+    @Test func `strategies list their methods`() throws {
         let table: [(DeliveryStrategy, DeliveryMethod, DeliveryMethod?)] = [
             (.messageWithUserInfoFallback, .message, .userInfo), (.messageWithContextFallback, .message, .context),
             (.messageOnly, .message, nil), (.userInfoOnly, .userInfo, nil), (.contextOnly, .context, nil),
@@ -393,7 +393,7 @@ struct ReferenceContract {
         #expect(!DeliveryMode.queued.requiresImmediateReachability)
     }
 
-    @Test func `health suggests something only when it is bad`() {
+    @Test func `health suggests recovery only when it is bad`() {
         #expect(SessionHealth.healthy.isHealthy)
         #expect(SessionHealth.healthy.suggestion == nil)
         #expect(SessionHealth.healthy.description == "healthy")
@@ -408,7 +408,7 @@ struct ReferenceContract {
             RecoverySuggestion.allCases.map(\.rawValue) == ["restartWatch", "openCompanionApp", "restartBothDevices"])
     }
 
-    @Test func `frames of requests and responses can be made and read`() throws {
+    @Test func `request and response frames can be written and read`() throws {
         let request = try WireRequest(request: ToggleFavoriteRequest(recipeID: "2"), isFireAndForget: false)
         #expect(request.typeName == "ToggleFavoriteRequest")
         #expect(try request.decodePayload(as: ToggleFavoriteRequest.self).recipeID == "2")

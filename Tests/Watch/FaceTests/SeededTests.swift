@@ -10,11 +10,11 @@ struct SeededTests {
     private nonisolated static let seeds: [UInt64] = Array(1...120) + [151, 230, 313, 377, 429, 479, 580]
 
     @Test(arguments: seeds)
-    func `nothing is lost and nothing runs twice`(seed: UInt64) async throws {
+    func `no message is lost and no handler runs twice`(seed: UInt64) async throws {
         #expect(try await wrong(seed: seed) == nil, "seed \(seed)")
     }
 
-    @Test func `apps that forget at each launch what they have sent are found out`() async throws {
+    @Test func `apps that forget their sent messages at each launch are detected`() async throws {
         var found = 0
         for seed in 1...12 as ClosedRange<UInt64> where try await wrong(seed: seed, remembers: false) != nil {
             found += 1

@@ -7,7 +7,7 @@ import Testing
 @MainActor
 @Suite("Stand-in sessions answer as WatchConnectivitySwift does")
 struct StandInTests {
-    @Test func `a new connection is active, reachable, healthy and has nothing to do`() async throws {
+    @Test func `a new connection is active, reachable, healthy and idle`() async throws {
         let bench = Bench(MockWCSession())
         #expect(bench.session.activateCallCount == 1)
         #expect(bench.connection.isReachable)
@@ -18,19 +18,19 @@ struct StandInTests {
         await bench.run { bench.events.all.contains(.sessionActivated) }
     }
 
-    @Test func `a preview session answers what it was told`() async throws {
+    @Test func `a preview session returns its configured answers`() async throws {
         let bench = Bench(PreviewWCSession.connected)
         bench.session.setMockResponse(3, for: Add.self)
         #expect(try await bench.finish { try await bench.connection.send(Add(left: 1, right: 2)) } == 3)
         bench.session.clearMockResponses()
         let error = await bench.failure { try await bench.connection.send(Add(left: 1, right: 2)) }
         guard case .decodingFailed = error else {
-            Issue.record("an empty answer is no number: \(String(describing: error))")
+            Issue.record("an empty answer is accepted as a number: \(String(describing: error))")
             return
         }
     }
 
-    @Test func `a disconnected preview refuses what must be immediate`() async throws {
+    @Test func `a disconnected preview rejects immediate requests`() async throws {
         let bench = Bench(PreviewWCSession.disconnected)
         let error = await bench.failure {
             try await bench.connection.send(Add(left: 1, right: 2), delivery: .immediate)
@@ -40,7 +40,7 @@ struct StandInTests {
         #expect(!PreviewWCSession.unpaired.isWatchAppInstalled)
     }
 
-    @Test func `a mock's response is to the request, whatever id it was written with`() async throws {
+    @Test func `a mock's response answers the request, whatever its ID`() async throws {
         let bench = Bench(MockWCSession())
         bench.session.sendMessageResponse = try JSONEncoder().encode(
             WireResponse(outcome: .success(Data("7".utf8)), requestID: UUID(), timestamp: Date()))
@@ -51,7 +51,7 @@ struct StandInTests {
         #expect(!sent.isFireAndForget)
     }
 
-    @Test func `an error of the session arrives as what it means`() async throws {
+    @Test func `a session's error arrives as its typed error`() async throws {
         let bench = Bench(MockWCSession())
         bench.session.sendMessageError = WCError(.payloadTooLarge)
         let error = await bench.failure {
@@ -60,7 +60,7 @@ struct StandInTests {
         #expect(error == WatchConnectionError(wcError: WCError(.payloadTooLarge)))
     }
 
-    @Test func `what was sent and not answered in time is a timeout, and is not sent twice`() async throws {
+    @Test func `a request not answered in time is a timeout, and isn't sent twice`() async throws {
         let bench = Bench(MockWCSession())
         bench.session.autoReply = false
         let error = await bench.failure { try await bench.connection.send(Add(left: 3, right: 4)) }
@@ -69,7 +69,7 @@ struct StandInTests {
         #expect(bench.session.transferUserInfoCallCount == 0)
     }
 
-    @Test func `fire and forget goes out once, on the lane it was given`() async throws {
+    @Test func `fire and forget is sent once, on the given lane`() async throws {
         let bench = Bench(MockWCSession())
         try await bench.finish { await bench.connection.send(Note(line: 1)) }
         #expect(bench.session.sendMessageDataCallCount == 1)
@@ -81,7 +81,7 @@ struct StandInTests {
         #expect(bench.session.transferUserInfoCallCount == 1)
     }
 
-    @Test func `a request that comes is handled and answered, once however often it comes`() async throws {
+    @Test func `a request is handled and answered once, however often it arrives`() async throws {
         let bench = Bench(MockWCSession())
         let calls = Locked(0)
         bench.connection.register(Add.self) { request in
@@ -102,7 +102,9 @@ struct StandInTests {
         #expect(bench.events.all.contains(.messageReceived(requestType: "Add")))
     }
 
-    @Test func `a request without a handler is answered so, once the app has had time to register`() async throws {
+    @Test func `a request without a handler is answered with an error, once the app has had time to register`()
+        async throws
+    {
         let bench = Bench(MockWCSession())
         let reply = Locked<Data?>(nil)
         bench.session.simulateReceivedMessage(try JSONEncoder().encode(WireRequest(request: Add(left: 1, right: 1)))) {
@@ -129,7 +131,7 @@ struct StandInTests {
         #expect(lines.withLock { $0 } == Array(1...20))
     }
 
-    @Test func `every subscriber gets the contexts that come from then on, and a cancelled one no more`() async throws {
+    @Test func `every subscriber gets later contexts until it is cancelled`() async throws {
         let bench = Bench(MockWCSession())
         let first = Recorder(bench.connection.receivedApplicationContexts)
         let second = Recorder(bench.connection.receivedApplicationContexts)
@@ -146,7 +148,7 @@ struct StandInTests {
         #expect(bench.events.all.filter { $0 == .applicationContextReceived }.count == 2)
     }
 
-    @Test func `a shared state goes into the context under its type's name, and comes from there`() async throws {
+    @Test func `a shared state is written to and read from the context under its type's name`() async throws {
         let bench = Bench(MockWCSession())
         let state = SharedState(initialValue: Counter(), connection: bench.connection)
         try state.update(Counter(count: 5))
@@ -168,7 +170,7 @@ struct StandInTests {
         #expect(state.lastSyncError == nil)
     }
 
-    @Test func `a shared state begins with what the session has received`() throws {
+    @Test func `a shared state starts with the received context`() throws {
         let session = MockWCSession()
         session.receivedApplicationContext = [
             "WatchConnectivitySwift.Counter": try JSONEncoder().encode(Counter(count: 99))
@@ -177,7 +179,7 @@ struct StandInTests {
         #expect(SharedState(initialValue: Counter(), connection: bench.connection).value.count == 99)
     }
 
-    @Test func `a file goes to the session with its metadata, and ends as the session says`() async throws {
+    @Test func `a file goes to the session with its metadata, and ends as the session reports`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("StandIn-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -201,7 +203,7 @@ struct StandInTests {
         #expect(bench.connection.activeFileTransferCount == 0)
     }
 
-    @Test func `a mock keeps what it was given until it is reset`() {
+    @Test func `a mock keeps sent messages until it is reset`() {
         let session = MockWCSession()
         session.transferUserInfo(["a": 1])
         session.sendMessageError = WCError(.genericError)

@@ -20,7 +20,7 @@ struct StoreTests {
         WatchConnection(session: session, configuration: .init(localPeer: here, store: store, folder: folder.url))
     }
 
-    @Test func `a session that stands in leaves no file`() {
+    @Test func `a stand-in session leaves no file`() {
         for session in [MockWCSession(), PreviewWCSession.connected] as [any WCSessionProviding] {
             let connection = connection(session)
             #expect(connection.store == nil && connection.storeError == nil)
@@ -28,7 +28,7 @@ struct StoreTests {
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 
-    @Test func `an app that chooses memory leaves no file`() {
+    @Test func `an app that chooses an in-memory store leaves no file`() {
         let connection = connection(WCSession(), .memory)
         #expect(connection.store == nil && connection.storeError == nil)
         #expect(!FileManager.default.fileExists(atPath: file))
@@ -38,7 +38,7 @@ struct StoreTests {
         /// Virtual time to wait. It is long, because it passes while the real disk is slow.
         private static let patience = Duration.seconds(1200)
 
-        @Test func `without a choice, what was never handed over and what was changed are there after a relaunch`()
+        @Test func `by default, unsent messages and changes survive a relaunch`()
             async throws
         {
             let pair = try PhoneAndWatch(store: .default)
@@ -62,7 +62,7 @@ struct StoreTests {
             #expect(watch.lines.withLock { $0 } == [1])
         }
 
-        @Test func `a second connection finds the file taken, says so, and does without`() async throws {
+        @Test func `a second connection finds the file in use, reports it, and works without it`() async throws {
             let first = connection()
             #expect(first.storeError == nil && first.store?.durability == .machine)
             let second = connection()
@@ -74,7 +74,7 @@ struct StoreTests {
             #expect(third.storeError == nil && third.store != nil)
         }
 
-        @Test func `a folder that cannot be made is told, and done without`() throws {
+        @Test func `a folder that can't be created is reported, and the connection works without it`() throws {
             try Data().write(to: folder.url.appendingPathComponent("file"))
             let connection = WatchConnection(
                 session: WCSession(),
@@ -82,7 +82,7 @@ struct StoreTests {
             #expect(connection.storeError != nil && connection.store == nil)
         }
     #else
-        @Test func `without a choice, and without the trait, nothing is kept`() {
+        @Test func `by default, without the trait, nothing is stored`() {
             #expect(connection().store == nil)
             #expect(!FileManager.default.fileExists(atPath: file))
         }

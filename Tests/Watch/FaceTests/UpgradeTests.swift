@@ -4,10 +4,10 @@ import SessionMeshWatchConnectivity
 import Testing
 
 @MainActor
-@Suite("A state outlives updates and rollbacks of either app")
+@Suite("A state survives updates and rollbacks of either app")
 struct UpgradeTests {
     @Test(arguments: [false, true])
-    func `what was changed last is there after an update, first of one app, then of the other`(remembers: Bool)
+    func `the last change survives an update of one app, then of the other`(remembers: Bool)
         async throws
     {
         for first in [Fleet.Side.phone, .watch] {
@@ -27,7 +27,7 @@ struct UpgradeTests {
     }
 
     @Test(arguments: [false, true])
-    func `both apps updated at once agree, and say what they did not keep`(remembers: Bool) async throws {
+    func `both apps updated at once agree, and report the values that they didn't keep`(remembers: Bool) async throws {
         let fleet = Fleet(remembers: remembers)
         try await fleet.begin()
         try await fleet.set(2, on: .watch)
@@ -42,7 +42,7 @@ struct UpgradeTests {
     }
 
     @Test(arguments: [false, true])
-    func `a state that one app alone has set is there after an update of either`(remembers: Bool) async throws {
+    func `a state that only one app has set survives an update of either`(remembers: Bool) async throws {
         for (author, updated) in [
             (Fleet.Side.phone, Fleet.Side.phone), (.phone, .watch), (.watch, .phone), (.watch, .watch),
         ] {
@@ -60,7 +60,7 @@ struct UpgradeTests {
     }
 
     @Test(arguments: [false, true])
-    func `what an updated app has changed since is not undone when it is launched again`(remembers: Bool) async throws {
+    func `an updated app's later changes aren't undone by a relaunch`(remembers: Bool) async throws {
         let fleet = Fleet(remembers: remembers)
         try await fleet.begin()
         try await fleet.set(2, on: .watch)
@@ -74,7 +74,7 @@ struct UpgradeTests {
     }
 
     @Test(arguments: [false, true])
-    func `what an old app has changed while the updated one was away counts as newer`(remembers: Bool) async throws {
+    func `an old app's changes while the updated one was away count as newer`(remembers: Bool) async throws {
         for isUpdatedThen in [false, true] {
             let fleet = Fleet(remembers: remembers)
             try await fleet.begin()
@@ -94,7 +94,7 @@ struct UpgradeTests {
 }
 
 @MainActor
-@Suite("An app that was rolled back is noticed")
+@Suite("An app rollback is detected")
 struct RollbackTests {
     @Test(arguments: [false, true], [false, true])
     func `requests and states reach a counterpart that was rolled back`(remembers: Bool, isRelaunched: Bool)

@@ -24,7 +24,7 @@ extension VirtualBench {
         let end = elapsed + patience
         while !condition() {
             guard elapsed < end else {
-                Issue.record("nothing has come of it; \(world)", sourceLocation: sourceLocation)
+                Issue.record("it had no effect; \(world)", sourceLocation: sourceLocation)
                 return
             }
             await step()

@@ -10,7 +10,7 @@ import Testing
     /// Sets a key in the context, as one of its users does.
     typealias Setter = (_ key: String, _ value: Data) throws -> Void
 
-    @Test func `W10 two keys that are set together both arrive, and those that were there before stay`() throws {
+    @Test func `W10 two keys set together both arrive, and earlier keys stay`() throws {
         #expect(
             try complaint { session, clock in
                 let writer = WatchSessionMultiplexer.of(session, clock: clock).context
@@ -43,7 +43,7 @@ import Testing
         for (key, byte) in [("one", UInt8(1)), ("two", 2)] where received[key] as? Data != Data([byte]) {
             return "'\(key)' is missing"
         }
-        return received["app"] as? Int == 1 ? nil : "what the app had in it is gone"
+        return received["app"] as? Int == 1 ? nil : "the app's content is gone"
     }
 
     @Test func `Changes made while a write is pending go together`() throws {
@@ -53,7 +53,7 @@ import Testing
         #expect(pair.statistics.contextsDelivered == 1)
     }
 
-    @Test func `An equal context is delivered again when that is wanted`() throws {
+    @Test func `An equal context is delivered again on request`() throws {
         let (pair, writer, _) = try running()
         try writer.set(Data([1]), for: "key")
         pair.advance(by: .seconds(1))
@@ -101,7 +101,7 @@ import Testing
         withExtendedLifetime(receiver) {}
     }
 
-    @Test func `A refused write is repeated at one pace, however often the session changes meanwhile`() throws {
+    @Test func `A rejected write is repeated at a fixed pace, however often the session changes`() throws {
         let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
         let session = InjectedSession()
         let multiplexer = WatchSessionMultiplexer.of(session, clock: pair.clock)

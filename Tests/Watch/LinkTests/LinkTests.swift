@@ -11,17 +11,17 @@ import Testing
 @Suite struct LinkTests {
     @Test func `A device is found when the session is activated, and connected while it is reachable`() throws {
         let ends = try Ends()
-        #expect(ends.phone.told == ["found", "connected"])
+        #expect(ends.phone.calls == ["found", "connected"])
         ends.pair.watch.enterBackground()
         ends.pair.advance(by: .seconds(1))
-        #expect(ends.phone.told == ["found", "connected", "disconnected"])
+        #expect(ends.phone.calls == ["found", "connected", "disconnected"])
         ends.pair.watch.enterForeground()
         ends.pair.advance(by: .seconds(1))
-        #expect(ends.phone.told == ["found", "connected", "disconnected", "connected"])
+        #expect(ends.phone.calls == ["found", "connected", "disconnected", "connected"])
     }
 
     /// Regression: a counterpart could add a key with each context, and all of them were kept.
-    @Test func `Of contexts the newest is remembered, and what it repeats isn't passed on again`() throws {
+    @Test func `The newest context is remembered, and repeated values aren't delivered again`() throws {
         let ends = try Ends()
         let prefix = WatchSessionMultiplexer.prefix + "link.0./"
         func take(_ packets: [String: UInt8]) throws {
@@ -32,13 +32,13 @@ import Testing
         try take(["a": 1])
         try take(["a": 1, "b": 2])
         try take(["b": 2])
-        #expect(ends.phone.told.suffix(2) == ["latest 1", "latest 2"])
+        #expect(ends.phone.calls.suffix(2) == ["latest 1", "latest 2"])
         // A packet of an earlier context may be passed on once more. Delivery rejects it.
         try take(["a": 1, "b": 2])
-        #expect(ends.phone.told.suffix(2) == ["latest 2", "latest 1"])
+        #expect(ends.phone.calls.suffix(2) == ["latest 2", "latest 1"])
     }
 
-    @Test func `An app that is launched anew is a new connection, however quickly it comes back`() throws {
+    @Test func `A relaunched app is a new connection, however quickly it returns`() throws {
         let ends = try Ends()
         ends.pair.phone.claimedReachability = true
         try ends.watch.send(.datagram, [0])
@@ -49,10 +49,12 @@ import Testing
         ends.pair.advance(by: .milliseconds(100))
         try ends.watch.send(.datagram, [1])
         ends.pair.advance(by: .milliseconds(100))
-        #expect(ends.phone.told == ["found", "connected", "datagram 0", "disconnected", "connected", "datagram 1"])
+        #expect(ends.phone.calls == ["found", "connected", "datagram 0", "disconnected", "connected", "datagram 1"])
     }
 
-    @Test func `A session that lies is found out by three refusals, and trusted again after a while`() throws {
+    @Test func `A session with false reachability is detected after three rejections, and trusted again after a while`()
+        throws
+    {
         let ends = try Ends()
         ends.pair.phone.claimedReachability = true
         ends.pair.watch.enterBackground()
@@ -61,13 +63,13 @@ import Testing
             try ends.phone.send(.datagram, [1])
             ends.pair.advance(by: .milliseconds(10))
         }
-        #expect(ends.phone.told == ["found", "connected"] + ["undelivered", "undelivered"])
+        #expect(ends.phone.calls == ["found", "connected"] + ["undelivered", "undelivered"])
         try ends.phone.send(.datagram, [1])
         ends.pair.advance(by: .milliseconds(10))
-        #expect(ends.phone.told.suffix(2) == ["undelivered", "disconnected"])
+        #expect(ends.phone.calls.suffix(2) == ["undelivered", "disconnected"])
         #expect(throws: LinkError(.unreachable)) { try ends.phone.send(.datagram, [1]) }
         ends.pair.advance(by: .seconds(1))
-        #expect(ends.phone.told.last == "connected")
+        #expect(ends.phone.calls.last == "connected")
     }
 
     @Test func `Switching watches changes the address, and waiting packets are delivered after switching back`() throws
@@ -79,16 +81,16 @@ import Testing
         ends.pair.advance(by: .seconds(1))
         let second = try #require(ends.phone.address)
         #expect(first != second)
-        #expect(ends.phone.told == ["found", "connected", "disconnected", "found"])
+        #expect(ends.phone.calls == ["found", "connected", "disconnected", "found"])
         #expect(throws: LinkError(.full)) { try ends.phone.send(.queue, [1], to: first) }
         try ends.phone.send(.latest, [2], to: first, key: "a")
         ends.pair.switchTo(ends.pair.watch)
         ends.pair.advance(by: .seconds(1))
         #expect(ends.phone.address == first)
-        #expect(ends.phone.told.contains("writable"))
+        #expect(ends.phone.calls.contains("writable"))
         try ends.phone.send(.queue, [1], to: first)
         ends.pair.advance(by: .seconds(1))
-        #expect(ends.watch.told.filter { $0.hasPrefix("latest") || $0.hasPrefix("queue") } == ["latest 2", "queue 1"])
+        #expect(ends.watch.calls.filter { $0.hasPrefix("latest") || $0.hasPrefix("queue") } == ["latest 2", "queue 1"])
     }
 
     @Test func `Concurrent callers get the same name for a watch`() throws {
@@ -122,21 +124,23 @@ import Testing
         }
         session.counterpartID = nil
         try link.open(phone)
-        #expect(phone.told.isEmpty)
+        #expect(phone.calls.isEmpty)
         say(true, nil)
-        #expect(phone.told == ["found", "connected"])
+        #expect(phone.calls == ["found", "connected"])
         say(true, "watch")
-        #expect(phone.told == ["found", "connected", "disconnected", "found", "connected"])
+        #expect(phone.calls == ["found", "connected", "disconnected", "found", "connected"])
         #expect(phone.address == "watch")
         say(true, nil)
-        #expect(phone.told.count == 5)
+        #expect(phone.calls.count == 5)
         try link.send(LinkPacket(lane: .datagram, bytes: [1]), to: "watch")
         say(false, nil)
-        #expect(phone.told.suffix(2) == ["connected", "disconnected"])
+        #expect(phone.calls.suffix(2) == ["connected", "disconnected"])
         #expect(throws: LinkError(.unreachable)) { try link.send(LinkPacket(lane: .datagram, bytes: [1]), to: "watch") }
     }
 
-    @Test func `A message that arrives shows that the counterpart is reachable, if the system did not say so`() throws {
+    @Test func `A received message proves that the counterpart is reachable, even if the system doesn't report it`()
+        throws
+    {
         let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
         let (here, there) = (InjectedSession(), InjectedSession())
         let (end, other) = (End(pair.phone), End(pair.watch))
@@ -146,17 +150,17 @@ import Testing
         there.isReachable = true
         try link.open(end)
         try sender.open(other)
-        #expect(!end.told.contains("connected"))
+        #expect(!end.calls.contains("connected"))
         here.isReachable = true
         try sender.send(LinkPacket(lane: .datagram, bytes: [1]), to: "paired")
         let message = try #require(there.sentMessages.withLock { $0.first })
         here.delegate?.session(.default, didReceiveMessageData: message)
-        #expect(end.told.contains("connected"))
+        #expect(end.calls.contains("connected"))
         try link.send(LinkPacket(lane: .datagram, bytes: [2]), to: "paired")
         withExtendedLifetime(sender) {}
     }
 
-    @Test func `A session that cannot be activated is tried again at one pace, however many share it`() throws {
+    @Test func `A failed activation is retried at a fixed pace, however many users the session has`() throws {
         let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
         let session = InjectedSession(activationError: WCError(.genericError))
         let links = ["a", "b"].map { WatchConnectivityLink(session, channel: $0, clock: pair.clock) }
@@ -165,18 +169,18 @@ import Testing
         #expect((20...30).contains(session.activationCount.withLock { $0 }))
     }
 
-    @Test func `A transfer that fails is made again`() throws {
+    @Test func `A failed transfer is repeated`() throws {
         let ends = try Ends()
         ends.pair.watch.isDiskFull = true
         for value in 1...3 as ClosedRange<UInt8> { try ends.phone.send(.queue, [value]) }
         ends.pair.advance(by: .seconds(5))
-        #expect(!ends.watch.told.contains { $0.hasPrefix("queue") })
+        #expect(!ends.watch.calls.contains { $0.hasPrefix("queue") })
         ends.pair.watch.isDiskFull = false
         ends.pair.advance(by: .seconds(40))
-        #expect(ends.watch.told.filter { $0.hasPrefix("queue") }.sorted() == ["queue 1", "queue 2", "queue 3"])
+        #expect(ends.watch.calls.filter { $0.hasPrefix("queue") }.sorted() == ["queue 1", "queue 2", "queue 3"])
     }
 
-    @Test func `A transfer that arrives brings those forward that failed`() throws {
+    @Test func `A successful transfer brings failed ones forward`() throws {
         let ends = try Ends()
         ends.pair.watch.isDiskFull = true
         try ends.phone.send(.queue, [1])
@@ -184,7 +188,7 @@ import Testing
         ends.pair.watch.isDiskFull = false
         try ends.phone.send(.queue, [2])
         ends.pair.advance(by: .seconds(5))
-        #expect(ends.watch.told.filter { $0.hasPrefix("queue") }.sorted() == ["queue 1", "queue 2"])
+        #expect(ends.watch.calls.filter { $0.hasPrefix("queue") }.sorted() == ["queue 1", "queue 2"])
     }
 
     @Test func `Packets that an earlier launch queued are delivered once, or cancelled if a store offers them again`()
@@ -201,11 +205,11 @@ import Testing
             ends.pair.advance(by: .seconds(1))
             ends.pair.watch.isInRange = true
             ends.pair.advance(by: .seconds(5))
-            #expect(ends.watch.told.filter { $0.hasPrefix("queue") } == (cancels ? [] : ["queue 1"]))
+            #expect(ends.watch.calls.filter { $0.hasPrefix("queue") } == (cancels ? [] : ["queue 1"]))
         }
     }
 
-    @Test func `Packets up to the limits are taken, larger ones refused`() throws {
+    @Test func `Packets up to the limits are accepted, larger ones rejected`() throws {
         let ends = try Ends()
         for lane in ends.phone.lanes {
             let bytes = [UInt8](repeating: 7, count: lane.value.bytes + 1)
@@ -213,11 +217,11 @@ import Testing
             try ends.phone.send(lane.key, Array(bytes.dropLast()))
         }
         ends.pair.advance(by: .seconds(1))
-        #expect(Set(ends.watch.told.suffix(3)) == ["datagram 7", "queue 7", "latest 7"])
+        #expect(Set(ends.watch.calls.suffix(3)) == ["datagram 7", "queue 7", "latest 7"])
     }
 
     @Test(arguments: ["other", "/k"])
-    func `Links of two channels share a session and get what is their own`(channel: String) throws {
+    func `Links of two channels share a session and get their own packets`(channel: String) throws {
         let ends = try Ends()
         let (phone, watch) = (End(ends.pair.phone), End(ends.pair.watch))
         try ends.launch(phone, launch: 3, channel: channel, isRunning: true)
@@ -228,8 +232,8 @@ import Testing
             try ends.phone.send(lane, [2])
         }
         ends.pair.advance(by: .seconds(1))
-        #expect(Set(watch.told.suffix(3)) == ["datagram 1", "queue 1", "latest 1"])
-        #expect(Set(ends.watch.told.suffix(3)) == ["datagram 2", "queue 2", "latest 2"])
+        #expect(Set(watch.calls.suffix(3)) == ["datagram 1", "queue 1", "latest 1"])
+        #expect(Set(ends.watch.calls.suffix(3)) == ["datagram 2", "queue 2", "latest 2"])
     }
 }
 
@@ -260,7 +264,7 @@ final class Ends {
 
 final class End: LinkObserver {
     private struct Record {
-        var told: [String] = []
+        var calls: [String] = []
         var address: LinkAddress?
         var link: WatchConnectivityLink?
     }
@@ -270,7 +274,7 @@ final class End: LinkObserver {
 
     init(_ device: SimulatedDevice) { self.device = device }
 
-    var told: [String] { record.withLock { $0.told } }
+    var calls: [String] { record.withLock { $0.calls } }
     /// The address found last.
     var address: LinkAddress? { record.withLock { $0.address } }
     var link: WatchConnectivityLink? {
@@ -292,7 +296,7 @@ final class End: LinkObserver {
 
     private func note(_ text: String, _ address: LinkAddress? = nil) {
         record.withLock { record in
-            record.told.append(text)
+            record.calls.append(text)
             if let address { record.address = address }
         }
     }

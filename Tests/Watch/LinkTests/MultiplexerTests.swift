@@ -11,7 +11,7 @@ import Testing
     /// Creates a user of the slot for a session. It calls `onMesh` when it gets something that belongs to the mesh.
     typealias Sharer = @Sendable (WCSession, _ onMesh: @escaping @Sendable () -> Void) -> AnyObject
 
-    @Test func `M14 the app's delegate and the mesh both get what is theirs, in every order of construction`() {
+    @Test func `M14 the app's delegate and the mesh both get their own messages, in every order of construction`() {
         #expect(complaint(about: Self.multiplexer) == nil)
         #expect(complaint(about: Self.capturing) != nil)
     }
@@ -152,7 +152,7 @@ import Testing
         withExtendedLifetime((sender, app)) {}
     }
 
-    @Test func `Of an application context the app is told its part, when that has changed`() throws {
+    @Test func `The app gets its part of an application context if that part has changed`() throws {
         let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
         let phone = try #require(pair.phone.launch())
         let watch = try #require(pair.watch.launch())
@@ -171,7 +171,7 @@ import Testing
         withExtendedLifetime((sender, multiplexer)) {}
     }
 
-    @Test func `W24 the reachability of an injected session is seen`() async {
+    @Test func `W24 an injected session's reachability is observed`() async {
         let session = InjectedSession()
         let multiplexer = WatchSessionMultiplexer.of(session)
         multiplexer.activate()

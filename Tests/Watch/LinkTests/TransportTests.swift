@@ -63,7 +63,7 @@ import Testing
         withExtendedLifetime(phone) {}
     }
 
-    @Test func `The newest snapshot outlives a relaunch in the application context`() async throws {
+    @Test func `The newest snapshot survives a relaunch in the application context`() async throws {
         let world = try World.running()
         for revision in 1...3 as ClosedRange<UInt64> {
             try await world[.phone].sendSnapshot(snapshot(revision, from: .phone), mode: .latestSnapshot, to: nil)

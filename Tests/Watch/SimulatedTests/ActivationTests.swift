@@ -4,7 +4,7 @@ import MeshSimulatedWatch
 import Testing
 
 @Suite struct ActivationTests {
-    @Test("Outside of a simulation there is no watch connectivity")
+    @Test("Outside a simulation WatchConnectivity isn't supported")
     func unsupported() async throws {
         #expect(!WCSession.isSupported())
         let session = WCSession.default
@@ -20,7 +20,7 @@ import Testing
         #expect(code == 7002)
     }
 
-    @Test("Activation is asynchronous, and nothing is told before it")
+    @Test("Activation is asynchronous, and no call comes before it")
     func asynchronous() throws {
         let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
         let app = TestApp(try pair.phone.launched(), activates: false)
@@ -60,7 +60,7 @@ import Testing
         #expect(session.delegate == nil)
     }
 
-    @Test("Activation can fail, and succeeds when it is tried again")
+    @Test("Activation can fail, and succeed on a retry")
     func failure() throws {
         var conditions = SimulatedWatchConditions.ideal
         conditions.activationFailureRate = 1
@@ -89,7 +89,7 @@ import Testing
         #expect(app.events == [.activated(.activated, nil)])
     }
 
-    @Test("Each launch gives a fresh session, and that of an app that was killed does nothing")
+    @Test("Each launch gives a new session, and a killed app's session does nothing")
     func relaunch() throws {
         let running = try Running()
         let old = running.phone.session
@@ -124,7 +124,7 @@ import Testing
         #expect(!WCSession.isSupported())
     }
 
-    @Test("An app is never called on the main thread, even if that one advances the pair")
+    @Test("An app is never called on the main thread, even if that thread advances the pair")
     @MainActor func offMainThread() throws {
         #expect(isMainThread)
         let running = try Running()
@@ -135,7 +135,7 @@ import Testing
         #expect(running.watch.callsOnMainThread + running.phone.callsOnMainThread == 0)
     }
 
-    @Test("A suspended app is told nothing until it runs again, and then everything")
+    @Test("A suspended app gets no call until it runs again, and then gets all")
     func suspension() throws {
         let running = try Running()
         running.pair.phone.suspend()
@@ -150,7 +150,7 @@ import Testing
         #expect(running.phone.events == [.context(3), .userInfo(1), .userInfo(2)])
     }
 
-    @Test("An app may use its session when its last reference goes with what it waited for")
+    @Test("An app may use its session when its last reference is released with a callback")
     func lastReference() throws {
         final class Owner: Sendable {
             nonisolated(unsafe) let session: WCSession

@@ -3,7 +3,7 @@ import MeshSimulatedWatch
 import Testing
 
 @Suite struct ContextTests {
-    @Test("An application context replaces what is still to go")
+    @Test("An application context replaces a pending one")
     func replacement() throws {
         let running = try Running()
         running.pair.watch.isInRange = false
@@ -44,7 +44,7 @@ import Testing
         #expect(running.watch.events.filter { $0 == .context(1) }.count == 2)
     }
 
-    @Test("Nor one that goes there and back while nothing can be delivered")
+    @Test("A context changed and changed back before delivery isn't delivered again")
     func thereAndBack() throws {
         let running = try Running()
         try running.phone.session.updateApplicationContext(["n": 1])
@@ -57,7 +57,7 @@ import Testing
         #expect(running.watch.events.filter { $0 == .context(1) || $0 == .context(2) } == [.context(1)])
     }
 
-    @Test("An app that was away is told the newest context once, and the received one outlives relaunches")
+    @Test("A returning app gets the newest context once, and the received one survives relaunches")
     func relaunch() throws {
         let running = try Running()
         running.pair.watch.kill()
@@ -75,7 +75,7 @@ import Testing
         #expect(again.session.receivedApplicationContext["n"] as? Int == 3)
     }
 
-    @Test("A context is refused with its code")
+    @Test("A context is rejected with the specific code")
     func refusals() throws {
         let running = try Running()
         let session = running.phone.session
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("Blocked callers are counted, and those on the main thread by themselves")
+    @Test("Blocked callers are counted, separately on the main thread")
     @MainActor func blocking() throws {
         var conditions = SimulatedWatchConditions.ideal
         conditions.contextBlocking = .milliseconds(200) ... .milliseconds(200)

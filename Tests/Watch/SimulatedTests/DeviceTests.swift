@@ -83,7 +83,7 @@ import Testing
         #expect(session.isReachable && !session.iOSDeviceNeedsUnlockAfterRebootForReachability)
     }
 
-    @Test("Reachability can lie both ways")
+    @Test("Reachability can be false both ways")
     func lies() throws {
         let running = try Running()
         running.pair.watch.enterBackground()
@@ -106,20 +106,20 @@ import Testing
         #expect(running.phone.events.last == .reachable(true) && running.watch.events.isEmpty == false)
     }
 
-    @Test("Reachability flaps when it is asked for, each time for a while")
+    @Test("Reachability flaps if configured, each time for a while")
     func flaps() throws {
         var conditions = SimulatedWatchConditions.ideal
         conditions.flapInterval = .seconds(10)
         let running = try Running(conditions)
         running.pair.advance(by: .seconds(600))
-        let told = running.phone.events + running.watch.events
-        #expect(told.filter { $0 == .reachable(false) }.count > 20)
+        let events = running.phone.events + running.watch.events
+        #expect(events.filter { $0 == .reachable(false) }.count > 20)
         running.pair.conditions = .ideal
         running.pair.advance(by: .seconds(60))
         #expect(running.phone.session.isReachable && running.watch.session.isReachable)
     }
 
-    @Test("Out of range nothing is reachable and nothing passes; what is queued waits")
+    @Test("Out of range nothing is reachable and no message passes; queued ones wait")
     func range() throws {
         let running = try Running()
         running.watch.send(1, wantsReply: true)
@@ -135,7 +135,7 @@ import Testing
         #expect(running.phone.events.contains(.userInfo(2)))
     }
 
-    @Test("The phone's folder for a watch is there while the watch app is, and goes with it")
+    @Test("The phone's folder for a watch exists as long as the watch app")
     func watchDirectory() throws {
         let running = try Running(watches: 2)
         let url = try #require(running.phone.session.watchDirectoryURL)
@@ -164,7 +164,7 @@ import Testing
         #expect(clock.wall.timeIntervalSince1970 > 1_750_000_006)
     }
 
-    @Test("In real time things happen by themselves, off the main thread")
+    @Test("In real time events happen by themselves, off the main thread")
     func realTime() async throws {
         let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
         pair.runInRealTime()

@@ -17,7 +17,7 @@ import Testing
         return url
     }
 
-    @Test("A file comes under its name, with its metadata, and is gone when the delegate has returned")
+    @Test("A file arrives with its name and metadata, and is removed once the delegate returns")
     func delivery() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         final class Receiver: NSObject, WCSessionDelegate, @unchecked Sendable {
@@ -65,7 +65,7 @@ import Testing
         #expect(transfer.progress.fractionCompleted == 1 && !transfer.isTransferring)
     }
 
-    @Test("Files wait for their app in the inbox, and end with the app that is removed")
+    @Test("Files wait for their app in the inbox, and are removed with the app")
     func inbox() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let running = try Running()
@@ -89,7 +89,7 @@ import Testing
         #expect(files.isEmpty)
     }
 
-    @Test("An app that dies while it is handed a file is handed it again, unless it has moved it")
+    @Test("An app that dies while it receives a file gets it again, unless it has moved it")
     func crash() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         for isMoved in [false, true] {
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("A file that cannot be read, is none, or does not fit ends with its code")
+    @Test("A file that can't be read, isn't a file or doesn't fit ends with its code")
     func refusals() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let running = try Running()

@@ -15,7 +15,7 @@ import Testing
         #expect(running.phone.events == (1...25).map { .replied(100 + 2 * $0) })
     }
 
-    @Test("Bytes travel as they are")
+    @Test("Bytes arrive unchanged")
     func bytes() throws {
         let running = try Running()
         let reply = Locked<Data?>(nil)
@@ -85,7 +85,7 @@ import Testing
         #expect(running.phone.events == [.message(1), .message(2)])
     }
 
-    @Test("So does a watch's, for its complication")
+    @Test("A watch's app woken for its complication runs for a while")
     func backgroundTimeOfWatch() throws {
         var conditions = SimulatedWatchConditions.ideal
         conditions.backgroundTime = .seconds(10)
@@ -99,7 +99,7 @@ import Testing
         #expect(running.pair.watch.state == .suspended)
     }
 
-    @Test("An app that is launched for a message and does not activate its session never gets it")
+    @Test("An app launched for a message that doesn't activate its session never gets it")
     func wokenInVain() throws {
         let running = try Running()
         running.pair.phone.kill()
@@ -124,7 +124,7 @@ import Testing
         #expect(running.watch.events.count == 1)
     }
 
-    @Test("Of several replies the first counts")
+    @Test("The first of several replies counts")
     func oneReply() throws {
         let running = try Running()
         running.phone.answers.withLock { $0 = false }
@@ -138,7 +138,7 @@ import Testing
         #expect(running.watch.events == [.replied(7)])
     }
 
-    @Test("A reply that is no property list fails at the sender")
+    @Test("A reply that isn't a property list fails at the sender")
     func badReply() throws {
         let running = try Running()
         running.phone.answers.withLock { $0 = false }
@@ -149,7 +149,7 @@ import Testing
         #expect(running.watch.events == [.failed(.messageReplyFailed)])
     }
 
-    @Test("A delegate without the method that takes a message makes it fail")
+    @Test("A message fails if the delegate lacks the method for it")
     func missingMethod() throws {
         final class Bare: NSObject, WCSessionDelegate {
             func session(
@@ -181,13 +181,13 @@ import Testing
         running.watch.clear()
         for number in 0..<200 { running.watch.send(number) }
         running.pair.runUntilIdle()
-        let told = running.watch.events.count
+        let failureCount = running.watch.events.count
         let lost = 400 - running.phone.events.count
-        #expect(told > 0 && told < lost)
+        #expect(failureCount > 0 && failureCount < lost)
         #expect(running.watch.events.allSatisfy { $0 == .failed(.deliveryFailed) })
     }
 
-    @Test("A handler of a suspended app waits, one of a dead app is never called")
+    @Test("A suspended app's handler waits, and a dead app's is never called")
     func handlersOfTheAbsent() throws {
         let running = try Running()
         running.watch.send(1, wantsReply: true)

@@ -10,7 +10,7 @@ import Testing
         return running.watch.session.receivedApplicationContext
     }
 
-    @Test("Property list values come out as what they were")
+    @Test("Property list values arrive unchanged")
     func values() throws {
         let date = Date(timeIntervalSince1970: 1_000.25)
         let content = try received([

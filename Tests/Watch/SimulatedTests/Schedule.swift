@@ -65,7 +65,7 @@ final class Schedule: Sendable {
     private func check(_ event: TestApp.Event, _ index: Int, _ app: TestApp?, isActivated: Bool) {
         let state = devices[index].state
         if state == .suspended || state == .notRunning { complain("\(event) for an app that is \(state)") }
-        if apps.withLock({ $0[index] }) !== app { complain("\(event) for an app of the past") }
+        if apps.withLock({ $0[index] }) !== app { complain("\(event) for an earlier launch of the app") }
         if isMainThread { complain("\(event) on the main thread") }
         switch event {
         case .activated, .failed, .replied: break
@@ -162,7 +162,7 @@ final class Schedule: Sendable {
         }
     }
 
-    // MARK: - What must hold
+    // MARK: - Invariants
 
     func violations() -> [String] {
         let records = records.withLock { $0 }

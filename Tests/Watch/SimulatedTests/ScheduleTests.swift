@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ScheduleTests {
     @Test(
-        "Under any schedule nothing queued is lost, everything is in order, and no app gets a call that it must not get"
+        "Under any schedule nothing queued is lost, all is in order, and no app gets an invalid call"
     )
     func invariants() throws {
         var totals = SimulatedWatchStatistics()
@@ -27,7 +27,7 @@ import Testing
         #expect(totals.contextsDelivered > 3_000 && totals.crashesWhileDelivering > 100 && totals.wakes > 500)
     }
 
-    @Test("The same with files")
+    @Test("Under any schedule with files, the same holds")
     func files() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ScheduleTests-\(UUID().uuidString)")
         try Data([1, 2, 3]).write(to: file)

@@ -4,7 +4,7 @@ import MeshSimulatedWatch
 import Testing
 
 @Suite struct UserInfoTests {
-    @Test("User infos arrive in order, and their sender is told of each")
+    @Test("User infos arrive in order, and their sender gets a call for each")
     func order() throws {
         let running = try Running(.calm)
         let transfers = (1...20).map { running.phone.session.transferUserInfo(["n": $0]) }
@@ -17,7 +17,7 @@ import Testing
         #expect(running.phone.session.outstandingUserInfoTransfers.isEmpty)
     }
 
-    @Test("They outlive both apps")
+    @Test("User infos survive both apps")
     func outlivingTheApps() throws {
         let running = try Running()
         running.pair.watch.isInRange = false
@@ -45,12 +45,12 @@ import Testing
         var conditions = SimulatedWatchConditions.ideal
         conditions.crashRate = 0.3
         let running = try Running(seed: 5, conditions)
-        let told = Locked<[TestApp.Event]>([])
+        let received = Locked<[TestApp.Event]>([])
         let apps = Locked<[TestApp]>([])
         let deaths = Locked(0)
         running.pair.watch.onLaunch { session in
             let app = TestApp(session)
-            app.onEvent.withLock { $0 = { event in told.withLock { $0.append(event) } } }
+            app.onEvent.withLock { $0 = { event in received.withLock { $0.append(event) } } }
             apps.withLock { $0 = [app] }
         }
         running.pair.watch.onTerminate {
@@ -63,14 +63,14 @@ import Testing
             running.pair.runUntilIdle()
             if running.pair.watch.state == .notRunning { running.pair.watch.launch() }
         }
-        let numbers = told.withLock { $0 }.compactMap { if case .userInfo(let number) = $0 { number } else { nil } }
+        let numbers = received.withLock { $0 }.compactMap { if case .userInfo(let number) = $0 { number } else { nil } }
         let crashes = running.pair.statistics.crashesWhileDelivering
         #expect(crashes > 3 && deaths.withLock { $0 } == crashes + 1)
         #expect(numbers.count == 30 + crashes)
         #expect(numbers == numbers.sorted() && Set(numbers) == Set(1...30))
     }
 
-    @Test("An app that dies while it is told that a transfer has finished is not told again")
+    @Test("An app that dies during the call for a finished transfer gets no second call")
     func crashAtTheEnd() throws {
         let running = try Running()
         running.pair.conditions.crashRate = 1
@@ -86,7 +86,7 @@ import Testing
         #expect(again.session.outstandingUserInfoTransfers.isEmpty)
     }
 
-    @Test("A cancelled one is not delivered, and the sender hears no more of it")
+    @Test("A cancelled user info isn't delivered, and the sender gets no call")
     func cancelling() throws {
         let running = try Running(.calm)
         let transfers = (1...4).map { running.phone.session.transferUserInfo(["n": $0]) }
@@ -101,7 +101,7 @@ import Testing
         #expect(running.phone.events == [.finishedUserInfo(2, nil), .finishedUserInfo(4, nil)])
     }
 
-    @Test("One that cannot be sent finishes with its code")
+    @Test("A user info that can't be sent finishes with its code")
     func refusals() throws {
         let running = try Running()
         let session = running.phone.session
@@ -119,7 +119,7 @@ import Testing
         #expect(running.watch.events.isEmpty)
     }
 
-    @Test("Failures end a transfer, and the others go on")
+    @Test("Failures end a transfer, and the others continue")
     func failures() throws {
         var conditions = SimulatedWatchConditions.ideal
         conditions.userInfoFailureRate = 0.5
@@ -155,8 +155,8 @@ import Testing
         running.pair.watch.isInRange = true
         running.pair.runUntilIdle()
         #expect(running.pair.watch.state == .background)
-        let told = apps.withLock { $0 }.flatMap(\.events)
-        #expect(told.dropFirst() == [.userInfo(2), .userInfo(3), .userInfo(1)])
+        let received = apps.withLock { $0 }.flatMap(\.events)
+        #expect(received.dropFirst() == [.userInfo(2), .userInfo(3), .userInfo(1)])
         for number in 4..<60 { session.transferCurrentComplicationUserInfo(["n": number]) }
         #expect(session.remainingComplicationUserInfoTransfers == 0)
         running.pair.advance(by: .seconds(86_400))
@@ -172,7 +172,7 @@ import Testing
         #expect(running.watch.events.isEmpty)
     }
 
-    @Test("A transfer that is archived comes back with what it held")
+    @Test("An archived transfer is restored with its content")
     func archiving() throws {
         let running = try Running()
         let transfer = running.phone.session.transferUserInfo(["n": 1, "s": "x"])

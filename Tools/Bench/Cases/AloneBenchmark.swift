@@ -20,7 +20,7 @@ import MeshTransport
     ) { context in
         let speed = context.options["speed"].flatMap(Double.init)
         if let text = context.options["speed"], speed.map({ $0 > 0 && $0.isFinite }) != true {
-            throw ToolError("--speed '\(text)' is no number above 0")
+            throw ToolError("--speed '\(text)' isn't a number above 0")
         }
         let stores = context.contributions(to: .stores)
         var rows: [BenchmarkRow] = []
@@ -43,7 +43,7 @@ import MeshTransport
     private let speed: Double?
     private let folder: URL
     private let store: CountingStore
-    private let time = ToldTime()
+    private let time = SteppedClock()
     private let memoryBefore = Self.peakMemory
 
     private init(_ context: BenchmarkContext, _ store: Contribution<StoreFactory>, speed: Double?) throws {
@@ -59,7 +59,7 @@ import MeshTransport
         defer { end() }
         let links = context.contributions(to: .measuredLinks).map(\.value)
         guard let link = links.first(where: { $0.id == "pipe" }), case .processes(let channel, let makeEnd) = link.form
-        else { throw ToolError("there is no link 'pipe', over which the two would meet") }
+        else { throw ToolError("the link 'pipe' is missing; the two devices meet over it") }
         signal(SIGPIPE, SIG_IGN)
         let (mine, theirs) = try channel.open()
         let transport = try await makeEnd(LinkPeers.asking, mine.input, mine.output)
@@ -70,7 +70,7 @@ import MeshTransport
 
         context.report("\(name): meeting")
         let met = ContinuousClock.now
-        time.goesByItself()
+        time.runInRealTime()
         let others = try await makeEnd(LinkPeers.answering, theirs.input, theirs.output)
         let phone = try await session(on: others, nil)
         for hour in 0..<24 {
@@ -109,7 +109,7 @@ import MeshTransport
                 context.report("\(name): \(second / 3600) h \(second / 60 % 60) min alone")
             }
             if let speed { try await Task.sleep(until: begun + .seconds(Double(second) / speed), clock: .continuous) }
-            time.pass(to: Double(second))
+            time.advance(to: Double(second))
             let before = store.written.commits
             var events = [DayEvent.sample(heartRate: 120 + second % 40, metres: 3.1 * Double(second))]
             if second.isMultiple(of: 60) { events.append(.tap) }
@@ -130,7 +130,7 @@ import MeshTransport
         {
             try await Task.sleep(for: .milliseconds(10))
             guard ContinuousClock.now - start < .seconds(600) else {
-                throw ToolError("the two were not equal after ten minutes")
+                throw ToolError("the two devices still differed after ten minutes")
             }
         }
     }

@@ -52,7 +52,7 @@ import MeshWire
 
     // MARK: - A workout
 
-    private let time = ToldTime()
+    private let time = SteppedClock()
 
     private func workout(_ samples: [TrackSample], asEvents: Bool) async throws -> (sent: Int, stored: Int) {
         let alone = MemoryStore()
@@ -94,7 +94,7 @@ import MeshWire
     private func pass(to second: Double, _ network: ScenarioNetwork) async {
         for step in 1...10 {
             network.advance(by: .milliseconds(100))
-            time.pass(to: second - 1 + Double(step) / 10)
+            time.advance(to: second - 1 + Double(step) / 10)
             for _ in 0..<20 { await Task.yield() }
         }
     }
@@ -138,7 +138,7 @@ import MeshWire
         let store = try factory.value.open(folder.path, .process)
         defer { store.close() }
         let network = ScenarioNetwork(seed: 1)
-        time.goesByItself()
+        time.runInRealTime()
         let watch = try await session(network.makeTransport(localPeer: LinkPeers.asking), store)
         watch.start()
 

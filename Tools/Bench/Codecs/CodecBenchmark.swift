@@ -100,7 +100,7 @@ package struct CodecBenchmark {
     ) throws -> [CodecTiming] {
         let encoded = try forms.map { try $0.encode(envelope) }
         for (form, bytes) in zip(forms, encoded) where try form.decode(bytes) != envelope {
-            throw ToolError("\(form.name) does not decode what it encoded; run its conformance rules")
+            throw ToolError("\(form.name) can't decode its own output; run its conformance rules")
         }
         let others = try compared.map { try $0.makeOperations() }
         let encode = try stopwatch.nanoseconds(

@@ -67,7 +67,7 @@ private final class WarmConnection {
     func decode(_ bytes: [UInt8]) throws -> (SessionSyncMetadata, [UInt8]) {
         decoder.append(bytes)
         guard case .envelope(let envelope) = try decoder.next() else {
-            throw ToolError("a frame with an envelope was read as something else")
+            throw ToolError("a frame with an envelope was decoded as another kind")
         }
         return (envelope.metadata, try envelope.encodedPayload(with: CompactCodec()).bytes)
     }

@@ -124,7 +124,7 @@ private final class FrameCoder {
 
     func decode(_ bytes: [UInt8]) throws -> (SessionSyncMetadata, [UInt8]) {
         guard case .envelope(let envelope) = try decoder.decode(bytes) else {
-            throw ToolError("\(codec.id.name): a frame with an envelope was read as something else")
+            throw ToolError("\(codec.id.name): a frame with an envelope was decoded as another kind")
         }
         return (envelope.metadata, try envelope.encodedPayload(with: codec).bytes)
     }

@@ -98,7 +98,7 @@
 
     private struct UnexpectedAnswer: Error, CustomStringConvertible {
         let line: String
-        var description: String { "the other process did not say its port, but '\(line)'" }
+        var description: String { "the other process printed '\(line)' instead of its port" }
     }
 
     extension [Duration] {

@@ -36,7 +36,7 @@
                 while count < wanted {
                     guard condition.wait(until: end) else {
                         throw MosquittoBroker.Failure(
-                            description: "\(count) of \(wanted) messages have come in two minutes")
+                            description: "\(count) of \(wanted) messages arrived in two minutes")
                     }
                 }
                 count -= wanted
@@ -59,7 +59,7 @@
         let end = ContinuousClock.now + .seconds(60)
         repeat {
             guard ContinuousClock.now < end else {
-                throw MosquittoBroker.Failure(description: "the receiver hears nothing of what is sent to the broker")
+                throw MosquittoBroker.Failure(description: "the receiver gets no message sent to the broker")
             }
             try way.send()
         } while !way.arrivals.comes(within: 0.1)

@@ -7,7 +7,7 @@
 
     struct BenchCommand: ToolCommand {
         static let configuration = CommandConfiguration(
-            commandName: "bench", abstract: "Measure: every case that the plugins offer, or some.",
+            commandName: "bench", abstract: "Run the plugins' benchmarks, all or some.",
             discussion: """
                 Rows of every case: benchmark, then the case's own keys. Build in release mode for figures that mean \
                 something. Rows of `codecs`: payload, codec (json and plist are Foundation's, of the whole envelope; \
@@ -28,37 +28,38 @@
                 """,
             subcommands: [CompareCommand.self])
 
-        @Argument(help: "The cases, such as codecs; all when absent.")
+        @Argument(help: "The cases, such as codecs. By default, all.")
         var benchmarks: [String] = []
 
-        @Option(help: "For codecs and growth: this payload only.")
+        @Option(help: "For codecs and growth: only this payload.")
         var payload: String?
 
         @Option(
-            help: "For codecs: does each payload fit this one? WatchConnectivity's application context when absent.")
+            help: "For codecs: the limit that payloads must fit. By default, WatchConnectivity's application context.")
         var limit: String?
 
-        @Option(help: "For links: this one only. For way: this one, between processes.")
+        @Option(help: "For links: only this link. For way: this link, between processes.")
         var link: String?
 
-        @Option(help: ArgumentHelp("For codecs and growth: make the track from this recording.", valueName: "file"))
+        @Option(
+            help: ArgumentHelp("For codecs and growth: the recording from which to make the track.", valueName: "file"))
         var gpx: String?
 
-        @Option(help: "For alone: how many times as fast as life the day passes; as fast as it can when absent.")
+        @Option(help: "For alone: times real speed at which the day passes. By default, as fast as possible.")
         var speed: String?
 
         @Option(
             name: .customLong("repeat"),
-            help: "Measure so many times, 1 to 100, and tell medians; the runs tell the noise.")
+            help: "Number of runs, 1 to 100. Prints medians; the runs show the noise.")
         var runCount = 1
 
-        @Option(help: ArgumentHelp("Also write a page with pictures, for any browser.", valueName: "file"))
+        @Option(help: ArgumentHelp("Also write a page with charts, for any browser.", valueName: "file"))
         var html: String?
 
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
-            guard (1...100).contains(runCount) else { throw ValidationError("--repeat takes 1 to 100") }
+            guard (1...100).contains(runCount) else { throw ValidationError("--repeat must be from 1 to 100") }
         }
 
         func run(on bus: PluginBus) async throws {
@@ -86,7 +87,8 @@
             if let page { try page.write(Data(ReportPage(report).html.utf8)) }
             try output.print(object: report) { text(of: report, cases, bus) }
             #if DEBUG
-                ToolOutput.remark("This is a debug build: its times say nothing. Measure with swift run -c release.")
+                ToolOutput.remark(
+                    "This is a debug build, so its times mean nothing. Measure with swift run -c release.")
             #endif
             if let html { ToolOutput.remark("The page is in '\(html)'.") }
         }
@@ -107,20 +109,20 @@
     struct CompareCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "compare",
-            abstract: "What has moved between two reports, against the noise of repeated runs.",
+            abstract: "Compare two reports: changes that exceed the noise of repeated runs.",
             discussion: """
                 Make the reports with `bench --repeat 5 --json > FILE`. Rows: row, figure, before, after, changePercent, \
                 noisePercent (how far apart the runs of one report are), verdict (better, worse, moved; noise; unknown \
                 where there are no repeated runs). What moved comes first; with --all also what is noise.
                 """)
 
-        @Argument(help: ArgumentHelp("What `bench --json` wrote before.", valueName: "before"))
+        @Argument(help: ArgumentHelp("The earlier output of `bench --json`.", valueName: "before"))
         var before: String
 
-        @Argument(help: ArgumentHelp("What it wrote after.", valueName: "after"))
+        @Argument(help: ArgumentHelp("The later output.", valueName: "after"))
         var after: String
 
-        @Flag(help: "Also what differs by no more than the noise.")
+        @Flag(help: "Include changes within the noise.")
         var all = false
 
         @OptionGroup var output: OutputOptions

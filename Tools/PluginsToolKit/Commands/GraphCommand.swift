@@ -6,17 +6,17 @@
     struct GraphCommand: ToolCommand {
         static let configuration = CommandConfiguration(
             commandName: "graph",
-            abstract: "Show a package's modules by floor with what they use, or check the floors.",
+            abstract: "Show a package's modules by floor and their imports, or check the floors.",
             discussion: """
                 Rows: floor, module, path, uses (modules of the package), packages (products of others). \
                 With --check: path, line, message; none when the rules hold, else the exit code is 1. That sources import \
                 only what their row declares is for `swift build --explicit-target-dependency-import-check error`.
                 """)
 
-        @Flag(help: "Check that modules use only lower floors, and floors 0 to 2 nothing from others.")
+        @Flag(help: "Check that modules import only lower floors, and that floors 0 to 2 use no other packages.")
         var check = false
 
-        @Option(help: ArgumentHelp("The package to look at.", valueName: "dir"))
+        @Option(help: ArgumentHelp("The package.", valueName: "dir"))
         var packagePath = "."
 
         @OptionGroup var output: OutputOptions

@@ -7,7 +7,7 @@
     /// The second process of `bench links`.
     struct LinkEndCommand: ToolCommand {
         static let configuration = CommandConfiguration(
-            commandName: LinkRole.command, abstract: "Be the other end of a link that is measured.",
+            commandName: LinkRole.command, abstract: "Run the other end of a measured link.",
             shouldDisplay: false)
 
         @Argument var link: String

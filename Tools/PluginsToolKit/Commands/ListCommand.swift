@@ -72,7 +72,7 @@
 
     struct LimitsCommand: ToolCommand {
         static let configuration = CommandConfiguration(
-            commandName: "limits", abstract: "List the payload limits under which the plugins work.",
+            commandName: "limits", abstract: "List the plugins' payload limits.",
             discussion: "Rows: id, bytes, summary, source, plugins.")
 
         @OptionGroup var output: OutputOptions

@@ -6,7 +6,7 @@
     struct NewCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "new",
-            abstract: "Write a package with a plugin to begin with: it builds, and keeps the rules, as it is.",
+            abstract: "Write a package with a plugin to start from. It builds and passes the conformance rules.",
             discussion: "The compiler's warnings show what to change.",
             subcommands: [NewTransportCommand.self, NewCodecCommand.self, NewBenchmarkCommand.self])
     }
@@ -36,7 +36,7 @@
     struct NewBenchmarkCommand: ToolCommand {
         static let configuration = CommandConfiguration(
             commandName: "benchmark",
-            abstract: "Write a package that measures a state of your own: does it fit, and in which codec?",
+            abstract: "Write a package that measures your own state: does it fit, and in which codec?",
             discussion: "Rows: path (within the package), lines. Docs/Reference/Tools.md goes on from there.")
 
         @OptionGroup var options: NewPackageOptions
@@ -47,12 +47,12 @@
     }
 
     struct NewPackageOptions: ParsableArguments {
-        @Argument(help: "What it is called, such as FileDrop: the module, and the beginning of its types.")
+        @Argument(help: "The name of the module and the prefix of its types, such as FileDrop.")
         var name: String
 
         @Option(
             name: .shortAndLong,
-            help: ArgumentHelp("The package's folder; it must be empty, or not there yet.", valueName: "dir"))
+            help: ArgumentHelp("The package's folder. It must be empty or not exist yet.", valueName: "dir"))
         var output: String
 
         @Option(
@@ -70,7 +70,7 @@
         ) throws {
             let name = try PackageName(name, taken: bus.descriptors.map(\.module))
             if bus.descriptors.contains(where: { $0.id.rawValue == "\(kind).\(name.dashed)" }) {
-                throw ToolError("there is a plugin '\(kind).\(name.dashed)' already; choose another name")
+                throw ToolError("the plugin '\(kind).\(name.dashed)' already exists; choose another name")
             }
             let rows = try template(name, PackageOrigin(package)).write(to: output)
             try format.print(rows) {

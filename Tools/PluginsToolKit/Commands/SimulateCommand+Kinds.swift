@@ -8,19 +8,19 @@
     struct DeliveryCommand: SeedCommand {
         static let configuration = CommandConfiguration(
             commandName: "delivery",
-            abstract: "Transports: reliable envelopes over datagrams of which three in ten are lost.",
+            abstract: "Transports deliver reliable envelopes over datagrams, of which three in ten are lost.",
             discussion: "More keys: envelopes, delivered.")
 
-        @Option(help: "How many envelopes each seed sends.")
+        @Option(help: "Number of envelopes that each seed sends.")
         var envelopes: UInt64 = 10_000
 
-        @Flag(help: "Also cut connections, lie about them, and let both sides die and come back.")
+        @Flag(help: "Also cut connections, report them falsely, and crash and relaunch both sides.")
         var faults = false
 
-        @Flag(help: "A third peer floods the receiver and speaks in the sender's name.")
+        @Flag(help: "A third peer floods the receiver and impersonates the sender.")
         var liar = false
 
-        @Flag(help: "With a recorder around the transport at either end.")
+        @Flag(help: "Wrap the transport at each end in a recorder.")
         var recorded = false
 
         @OptionGroup var shared: SeedOptions
@@ -37,9 +37,9 @@
     struct WatchCommand: SeedCommand {
         static let configuration = CommandConfiguration(
             commandName: "watch",
-            abstract: "A phone and its watches: reliable envelopes over WatchConnectivity's stand-in.",
+            abstract: "A phone and its watches exchange reliable envelopes over simulated WatchConnectivity.",
             discussion: """
-                Apps are suspended, killed and launched anew, and sessions lie. More keys: envelopes, delivered, \
+                Apps are suspended, killed and relaunched, and sessions report false reachability. More keys: envelopes, delivered, \
                 offeredAgain, messages, userInfos, contexts.
                 """)
 
@@ -53,14 +53,14 @@
     struct SessionsCommand: SeedCommand {
         static let configuration = CommandConfiguration(
             commandName: "sessions",
-            abstract: "A session that a phone and its watch share: equal ten seconds after the last tap.",
+            abstract: "A phone and its watch share a session: equal ten seconds after the last tap.",
             discussion: """
-                Apps have moments in the background, are suspended and killed, and clocks are set. With --store faulty the \
-                devices are also apart for a while, and the power goes during writes, merges and copies. More keys: taps, \
+                Apps go to the background, are suspended and killed, and clocks are set. With --store faulty the \
+                devices are also out of range for a while, and power fails during writes, merges and copies. More keys: taps, \
                 timerReadings, urgentTaps, wakes, slowestSeconds.
                 """)
 
-        @Option(help: "What apps keep the session in: perfect or faulty.", transform: named)
+        @Option(help: "The apps' stores: perfect or faulty.", transform: named)
         var store: SimulatedStores = .perfect
 
         @Option(help: ArgumentHelp("Break this rule of the engine or of sessions on purpose.", valueName: "name"))
@@ -78,8 +78,8 @@
     struct LaunchesCommand: SeedCommand {
         static let configuration = CommandConfiguration(
             commandName: "launches",
-            abstract: "A launch without a store while the other device is dead: the app shows the newest state.",
-            discussion: "Both apps are killed at a moment of a workout. More keys: taps, shown.")
+            abstract: "An app launched without a store while the other device is off shows the newest state.",
+            discussion: "Both apps are killed during a workout. More keys: taps, shown.")
 
         @Flag(help: traceHelp) var trace = false
         @OptionGroup var shared: SeedOptions
@@ -113,9 +113,9 @@
     struct LiarCommand: RuleCommand {
         static let configuration = CommandConfiguration(
             commandName: "liar",
-            abstract: "Whole apps and a paired device that forges messages of every feature.",
+            abstract: "Whole apps, with a paired device that forges messages of every feature.",
             discussion: """
-                Honest apps live on, take what their user does, and read their stores when they are launched again. More \
+                Honest apps continue, accept their users' changes, and can read their stores after a relaunch. More \
                 keys: forged, forgedByType, launches, slowestSeconds.
                 """)
 
@@ -130,9 +130,9 @@
     struct KeysCommand: RuleCommand {
         static let configuration = CommandConfiguration(
             commandName: "keys",
-            abstract: "Stored keys on a phone and its watch: all synced in the end.",
+            abstract: "Stored keys of a phone and its watch are all synced in the end.",
             discussion: """
-                Either app is first or both at once; there are absences of days, suspensions, kills and power cuts. More \
+                Either app starts first, or both at once. There are absences of days, suspensions, kills and power cuts. More \
                 keys: changes, slowestSeconds.
                 """)
 
@@ -149,15 +149,18 @@
     struct LobbyCommand: RuleCommand {
         static let configuration = CommandConfiguration(
             commandName: "lobby",
-            abstract: "Devices that begin a session at once, take over, invite and end: all follow one in the end.",
+            abstract: "Devices open, take over and end sessions at once: all follow one session in the end.",
             discussion: """
-                The network parts them and apps crash. More keys: seedsByDevices, failuresByDevices, taps, slowestSeconds.
+                The network is partitioned and apps crash. More keys: seedsByDevices, failuresByDevices, taps, slowestSeconds.
                 """)
 
-        @Option(help: ArgumentHelp("2 to 5 devices; two, three and five take turns when absent.", valueName: "count"))
+        @Option(
+            help: ArgumentHelp(
+                "Number of devices, 2 to 5. By default, seeds with two, three and five take turns.", valueName: "count")
+        )
         var members: Int?
 
-        @Flag(help: "Play each seed once more with a recorder around every transport; fails where the outcome differs.")
+        @Flag(help: "Run each seed again with a recorder around every transport. Fails if the outcome differs.")
         var recorded = false
 
         @Flag(help: shrinkHelp) var shrink = false
@@ -166,7 +169,7 @@
         @OptionGroup var shared: SeedOptions
 
         func validateKind() throws {
-            guard (2...5).contains(members ?? 2) else { throw ValidationError("--members is from 2 to 5") }
+            guard (2...5).contains(members ?? 2) else { throw ValidationError("--members must be from 2 to 5") }
         }
 
         func simulation(breaking rule: String?, on bus: PluginBus) -> LobbySimulation {
@@ -177,9 +180,9 @@
     struct SeriesCommand: SeedCommand {
         static let configuration = CommandConfiguration(
             commandName: "series",
-            abstract: "Series: samples of up to three devices over a bad network.",
+            abstract: "Series of up to three devices converge over a bad network.",
             discussion: """
-                Devices crash, commits are refused and torn, and stores are lost and restored. One more key: samples.
+                Devices crash, commits are rejected and torn, and stores are lost and restored. One more key: samples.
                 """)
 
         @OptionGroup var shared: SeedOptions
@@ -190,20 +193,20 @@
     struct ResumeCommand: RuleCommand {
         static let configuration = CommandConfiguration(
             commandName: "resume",
-            abstract: "Clients of a stream, two gateways and their store: apps see every event once and in order.",
+            abstract: "Clients of a stream, two gateways and their store: apps see each event once and in order.",
             discussion: """
                 Connections drop, apps and gateways are killed, and the store is down, slow, empty or behind. More keys: \
                 seen, connections.
                 """)
 
-        @Option(help: "How many clients each seed has.")
+        @Option(help: "Number of clients in each seed.")
         var clients = 6
 
         @OptionGroup var breaking: RuleOptions
         @OptionGroup var shared: SeedOptions
 
         func validateKind() throws {
-            guard (1...10_000).contains(clients) else { throw ValidationError("--clients is from 1 to 10000") }
+            guard (1...10_000).contains(clients) else { throw ValidationError("--clients must be from 1 to 10000") }
         }
 
         func simulation(breaking rule: String?, on bus: PluginBus) -> ResumeSimulation {
@@ -214,7 +217,7 @@
     struct MailboxesCommand: RuleCommand {
         static let configuration = CommandConfiguration(
             commandName: "mailboxes",
-            abstract: "Devices that write into each other's mailboxes at two gateways with one store.",
+            abstract: "Devices write to each other's mailboxes at two gateways with one store.",
             discussion: """
                 Connections drop, gateways are killed, and the store is down, slow or empty. More keys: received, \
                 connections.
@@ -231,13 +234,13 @@
         }
     }
 
-    let traceHelp: ArgumentHelp = "With --seed: tell every step on stderr."
+    let traceHelp: ArgumentHelp = "With --seed: print every step on stderr."
     let shrinkHelp: ArgumentHelp =
-        "Of the first failing seed, drop what can be dropped while it still fails, and print the rest."
+        "Shrink the first failing seed: leave out all that it doesn't need to fail, and print the rest."
 
     /// Returns the value with that name.
     func named<Value: RawRepresentable<String> & CaseIterable>(_ text: String) throws -> Value {
         if let value = Value(rawValue: text) { return value }
-        throw ValidationError("there is no '\(text.printable())'; there are \(Value.allCases.map(\.rawValue).list)")
+        throw ValidationError("'\(text.printable())' is unknown. Use one of \(Value.allCases.map(\.rawValue).list)")
     }
 #endif

@@ -14,7 +14,7 @@
     struct WorldsCommand: RuleCommand {
         static let configuration = CommandConfiguration(
             commandName: "worlds",
-            abstract: "Engines of several peers over a bad network: they converge. Runs when no kind is named.",
+            abstract: "Engines of several peers converge over a bad network. The default kind.",
             discussion: """
                 More keys: operations, frames, rollbacks, deepestRollback, snapshots, reincarnations, forks, confirmed, \
                 lostWithStores, lostByForks, doubledByForks, refused, unequal (seeds by cause), and with --setting company \
@@ -23,34 +23,34 @@
 
         @Option(
             help: ArgumentHelp(
-                "What peers keep their sessions in: perfect, or faulty with refused, torn and forgotten commits.",
+                "The peers' stores: perfect, or faulty with rejected, torn and forgotten commits.",
                 valueName: "kind"), transform: named)
         var store: SimulatedStores = .perfect
 
         @Option(
             help: ArgumentHelp(
                 """
-                What to look for: ordinary faults; liars among the peers; late peers, which use only the reference's calls \
-                for a while; original, two apps that use nothing else over WatchConnectivity; lives, a peer without a store, a \
-                thousand times; company, groups that members join and leave, and that let go whoever stays away; hub, groups \
-                whose members hear only the first one, and one of which may report members that don't exist.
+                The situation: ordinary faults; liars among the peers; late peers, which make only the reference's calls \
+                for a while; original, two apps that make only those calls over WatchConnectivity; lives, a peer without a store, \
+                launched a thousand times; company, groups that members join and leave, and that remove absent members; hub, groups \
+                whose members hear only the first one, and in which one may report members that don't exist.
                 """, valueName: "kind"), transform: named)
         var setting: SimulationSetting?
 
         @Option(
             help: ArgumentHelp(
-                "With --setting company: so many peers, 2 to 16; hub: 3 to 16; liars: 2 to 5.", valueName: "count"))
+                "Number of peers. With --setting company 2 to 16, hub 3 to 16, liars 2 to 5.", valueName: "count"))
         var members: Int?
 
-        @Flag(help: "All peers are devices of one user, who invites none of them.")
+        @Flag(help: "All peers are one user's devices, so none needs an invitation.")
         var own = false
 
-        @Option(help: ArgumentHelp("Only this feature; all take turns otherwise.", valueName: "id"))
+        @Option(help: ArgumentHelp("Only this feature. By default, all take turns.", valueName: "id"))
         var feature: String?
 
         @Option(
             help: ArgumentHelp(
-                "Of the first failing seed, or of --seed, write what passed and how peers stood, for `mesh inspect`.",
+                "Write the traffic and states of the first failing seed, or of --seed, for `mesh inspect`.",
                 valueName: "file"))
         var record: String?
 
@@ -63,13 +63,13 @@
         @OptionGroup var shared: SeedOptions
 
         func validateKind() throws {
-            if own, setting == .original || setting == .lives {
-                throw ValidationError("--own is for engines that form groups: every --setting but original and lives")
+            if own, setting == .original || setting == .incarnations {
+                throw ValidationError("--own needs a --setting whose engines form groups, so not original or lives")
             }
             if let members {
-                let counts: [SimulationSetting: ClosedRange<Int>] = [.company: 2...16, .hub: 3...16, .liars: 2...5]
+                let counts: [SimulationSetting: ClosedRange<Int>] = [.membership: 2...16, .hub: 3...16, .liars: 2...5]
                 guard let range = setting.flatMap({ counts[$0] }) else {
-                    throw ValidationError("--members goes with --setting company, hub and liars")
+                    throw ValidationError("--members needs --setting company, hub or liars")
                 }
                 guard range.contains(members) else {
                     throw ValidationError(
@@ -80,9 +80,9 @@
         }
 
         private func validateRecording() throws {
-            if breaking.mutations || setting == .original || setting == .lives {
+            if breaking.mutations || setting == .original || setting == .incarnations {
                 throw ValidationError(
-                    "--inspect and --record are for every --setting but original and lives, without --mutations")
+                    "--inspect and --record can't be combined with --setting original, --setting lives or --mutations")
             }
             #if !Inspector
                 if inspect {
@@ -107,7 +107,7 @@
             guard chosen.isEmpty else { return chosen }
             let known = all.map(\.id).sorted().list
             throw ToolError(
-                feature.map { "no feature is called '\($0)'; there are \(known)" } ?? "no plugin offers a feature")
+                feature.map { "there is no feature '\($0)'; there are \(known)" } ?? "no plugin offers a feature")
         }
 
         // MARK: - Broken rules
@@ -120,7 +120,7 @@
             let range = first..<(first + (seeds.upperBound - seeds.lowerBound))
             if Simulation.sessionMutationNames.contains(rule) {
                 guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else {
-                    throw ToolError("rules of sessions need a newer system")
+                    throw ToolError("breaking session rules needs a newer system")
                 }
                 // The known seeds are of runs without power cuts.
                 let losesPower = Simulation.knownSeed(for: rule) == nil
@@ -149,17 +149,17 @@
             process.standardError = pipe
             process.standardOutput = FileHandle.nullDevice
             try process.run()
-            let said = pipe.fileHandleForReading.readDataToEndOfFile()
+            let output = pipe.fileHandleForReading.readDataToEndOfFile()
             process.waitUntilExit()
             guard process.terminationReason == .uncaughtSignal else {
                 guard process.terminationStatus == 0 else { return nil }
                 return MutationRow(rule, seed: nil, seeds: seeds.upperBound - seeds.lowerBound, reason: nil)
             }
             // `TrapNotice` prints this line.
-            let line = String(decoding: said, as: UTF8.self).split(separator: "\n").last { $0.hasPrefix("seed ") }
-            let told = line.flatMap { UInt64($0.dropFirst("seed ".count)) } ?? seeds.lowerBound
-            let seed = seeds.contains(told) ? told : seeds.lowerBound
-            return MutationRow(rule, seed: seed, seeds: seed - seeds.lowerBound + 1, reason: "the process is killed")
+            let line = String(decoding: output, as: UTF8.self).split(separator: "\n").last { $0.hasPrefix("seed ") }
+            let reported = line.flatMap { UInt64($0.dropFirst("seed ".count)) } ?? seeds.lowerBound
+            let seed = seeds.contains(reported) ? reported : seeds.lowerBound
+            return MutationRow(rule, seed: seed, seeds: seed - seeds.lowerBound + 1, reason: "the process trapped")
         }
 
         // MARK: - Recording
@@ -188,12 +188,12 @@
             let recording = DiagnosticsRecording(entries: entries.withLock { $0 })
             if let record {
                 try OutputFile(record, option: "--record").write(recording.jsonLines)
-                ToolOutput.remark("Seed \(seed) is in '\(record)': `mesh inspect` shows it.")
+                ToolOutput.remark("Seed \(seed) is in '\(record)'. Show it with `mesh inspect`.")
             }
             #if Inspector
                 if inspect {
                     let inspector = try await Inspector.start(showing: recording)
-                    ToolOutput.remark("Seed \(seed) is at \(inspector.address) until Ctrl-C.")
+                    ToolOutput.remark("Seed \(seed) is at \(inspector.address) until you press Ctrl-C.")
                     while true { try await Task.sleep(for: .seconds(3600)) }
                 }
             #endif

@@ -8,11 +8,11 @@
     struct SimulateCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "simulate",
-            abstract: "Run peers against each other in virtual time, from seeds, and check what must hold.",
+            abstract: "Simulate peers in virtual time, from seeds, and check the invariants.",
             discussion: """
-                Everything follows from the seed. Prints failing seeds with what went wrong in them, and exits with 1 when \
+                The seed decides everything. Prints failing seeds with the reason, and exits with 1 if \
                 there are any. Keys with --json: seeds, failures (seed, reason), faults (counts by kind), faultSeeds (seeds \
-                in which the kind happened), simulatedSeconds, wallSeconds, and what the help of each kind names. Rows with \
+                in which the kind happened), simulatedSeconds, wallSeconds, and the keys in each kind's help. Rows with \
                 --mutations: mutation, isCaught, seed, seeds, reason.
                 """,
             subcommands: kinds, defaultSubcommand: WorldsCommand.self)
@@ -31,16 +31,16 @@
 
     /// The options that select the seeds.
     struct SeedOptions: ParsableArguments {
-        @Option(help: "How many seeds.")
+        @Option(help: "Number of seeds.")
         var seeds: UInt64 = 1_000
 
         @Option(help: "The first seed.")
         var from: UInt64 = 0
 
-        @Flag(help: "Draw the first seed from the date and the time, and print it on stderr.")
+        @Flag(help: "Take the first seed from the date and time, and print it on stderr.")
         var fresh = false
 
-        @Option(help: "This seed only.")
+        @Option(help: "Only this seed.")
         var seed: UInt64?
 
         @Flag(help: "Stop at the first failing seed.")
@@ -49,7 +49,9 @@
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
-            if fresh, from != 0 || seed != nil { throw ValidationError("--fresh goes without --from and --seed") }
+            if fresh, from != 0 || seed != nil {
+                throw ValidationError("--fresh can't be combined with --from or --seed")
+            }
             if seed == .max { throw ValidationError("--seed must be below 2^64 - 1") }
             _ = try range()
         }
@@ -59,7 +61,7 @@
             let first = fresh ? Self.firstSeed(at: Date()) : from
             let (end, isTooMuch) = first.addingReportingOverflow(seeds)
             guard seeds > 0, !isTooMuch else {
-                throw ValidationError("--seeds must be at least 1, and --from + --seeds fit into 64 bits")
+                throw ValidationError("--seeds must be at least 1, and --from + --seeds must fit into 64 bits")
             }
             return first..<end
         }
@@ -76,7 +78,10 @@
         @Option(help: ArgumentHelp("Break this rule on purpose.", valueName: "name"))
         var mutate: String?
 
-        @Flag(help: "Break every rule in turn; fails unless each is caught within --seeds. Not in every build.")
+        @Flag(
+            help:
+                "Break every rule in turn. Fails if --seeds seeds don't detect one. Needs a build that can break rules."
+        )
         var mutations = false
     }
 
@@ -112,7 +117,7 @@
             if let mutate {
                 try demandRules()
                 guard rules.contains(mutate) else {
-                    throw ValidationError("no rule is called '\(mutate.printable())'; there are \(rules.list)")
+                    throw ValidationError("there is no rule '\(mutate.printable())'; there are \(rules.list)")
                 }
             }
             try validateKind()
@@ -121,7 +126,7 @@
         func demandRules() throws {
             guard rules.isEmpty else { return }
             throw ValidationError(
-                "this build breaks no rules; Tests/BrokenRules/overlay swift build --product plugins-tool does")
+                "this build can't break rules; build with Tests/BrokenRules/overlay swift build --product plugins-tool")
         }
 
         func run(on bus: PluginBus) async throws { try await simulate(on: bus) }

@@ -8,7 +8,7 @@
     struct TrainDictionaryCommand: ToolCommand {
         static let configuration = CommandConfiguration(
             commandName: "train-dictionary",
-            abstract: "Make a compression dictionary from samples of what an app sends.",
+            abstract: "Make a compression dictionary from samples of an app's messages.",
             discussion: """
                 Every fifth sample is held out and shows what the dictionary is worth. Keys: id, bytes, samples (trained \
                 on), heldOut, heldOutBytes, ratio (compressed or stored size as a part of the original), \
@@ -20,7 +20,7 @@
         @Argument(help: ArgumentHelp("Files with one body each; a folder stands for its files.", valueName: "samples"))
         var samples: [String] = []
 
-        @Option(name: .shortAndLong, help: ArgumentHelp("Where the dictionary goes.", valueName: "file"))
+        @Option(name: .shortAndLong, help: ArgumentHelp("The dictionary's file.", valueName: "file"))
         var output: String
 
         @Option(
@@ -35,7 +35,7 @@
             do {
                 try Data(trained.dictionary.bytes).write(to: URL(fileURLWithPath: output), options: .atomic)
             } catch {
-                throw ToolError("'\(output)' cannot be written; check the folder and its permissions")
+                throw ToolError("'\(output)' can't be written; check the folder and its permissions")
             }
             let row = trained.row
             try format.print([row]) {

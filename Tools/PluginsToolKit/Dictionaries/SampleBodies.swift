@@ -28,7 +28,7 @@ struct SampleBodies: Sequence {
         }
         guard isFolder.boolValue else { return [path] }
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
-            throw ToolError("the folder '\(path)' cannot be read; check its permissions")
+            throw ToolError("the folder '\(path)' can't be read; check its permissions")
         }
         return names.filter { !$0.hasPrefix(".") }.sorted().map { (path as NSString).appendingPathComponent($0) }
             .filter { FileManager.default.fileExists(atPath: $0, isDirectory: &isFolder) && !isFolder.boolValue }
@@ -40,10 +40,10 @@ struct SampleBodies: Sequence {
         let handle = FileHandle(forReadingAtPath: path)
         defer { try? handle?.close() }
         guard let handle, let data = try? handle.read(upToCount: limit + 1) ?? Data() else {
-            throw ToolError("'\(path)' cannot be read; check that it is a file and its permissions")
+            throw ToolError("'\(path)' can't be read; check that it is a file, and its permissions")
         }
         guard data.count <= limit else {
-            throw ToolError("'\(path)' is larger than a body can be (\(limit.grouped) bytes)")
+            throw ToolError("'\(path)' exceeds the maximum size of a body (\(limit.grouped) bytes)")
         }
         return Array(data)
     }

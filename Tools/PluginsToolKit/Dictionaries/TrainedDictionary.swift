@@ -14,7 +14,7 @@ struct TrainedDictionary {
     init(from samples: SampleBodies, size: Int) throws {
         guard 64...CompressionDictionary.bytesMax ~= size else {
             throw ToolError(
-                "a dictionary of \(size) bytes is none; --size is from 64 to \(CompressionDictionary.bytesMax)")
+                "a dictionary can't have \(size) bytes; --size must be from 64 to \(CompressionDictionary.bytesMax)")
         }
         guard samples.count > 0 else {
             throw ToolError("there are no samples; name files, each with one body, or a folder of them")
@@ -36,7 +36,7 @@ struct TrainedDictionary {
         do {
             return try CompressionDictionary.trained(from: samples, maximumBytes: size)
         } catch {
-            throw ToolError("\(error.message); give bodies of one kind, some dozen bytes or more each")
+            throw ToolError("\(error.message); use bodies of one kind, each at least a few dozen bytes")
         }
     }
 }

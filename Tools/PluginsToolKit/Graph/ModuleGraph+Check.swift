@@ -43,8 +43,8 @@ extension ModuleGraph {
     private func direction(from floor: Int, to used: Module) -> String? {
         guard floor < Self.topFloor, let target = used.floor, target >= floor else { return nil }
         return target == floor
-            ? "\(used.name), which stands on the same floor; what two modules share moves down"
-            : "\(used.name), which stands above on floor \(target); imports point down"
+            ? "\(used.name), which is on the same floor; move shared code to a lower floor"
+            : "\(used.name), which is on the higher floor \(target); imports point down"
     }
 
     /// Searches line by line, to find imports under any `#if`.

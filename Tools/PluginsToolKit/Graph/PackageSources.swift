@@ -23,13 +23,13 @@ struct PackageSources {
         do {
             graph = try ModuleGraph(packageDump: dump)
         } catch {
-            throw ToolError("`swift package dump-package` printed what this tool cannot read: \(error)")
+            throw ToolError("can't decode the output of `swift package dump-package`: \(error)")
         }
         files = try graph.modules.filter(\.isOnLowFloor).flatMap { module in
             try Self.swiftFiles(in: module.path, of: root).map { path in
                 let url = root.appendingPathComponent(path)
                 guard let text = try? String(contentsOf: url, encoding: .utf8) else {
-                    throw ToolError("'\(url.path)' cannot be read as UTF-8; check its permissions and encoding")
+                    throw ToolError("'\(url.path)' can't be read as UTF-8; check its permissions and encoding")
                 }
                 return SourceFile(module: module.name, path: path, text: text)
             }
@@ -39,7 +39,7 @@ struct PackageSources {
     private static func swiftFiles(in path: String, of root: URL) throws -> [String] {
         let folder = root.appendingPathComponent(path).path
         guard let enumerator = FileManager.default.enumerator(atPath: folder) else {
-            throw ToolError("'\(folder)' is named by Package.swift and cannot be read; create it or drop its target")
+            throw ToolError("'\(folder)' is in Package.swift but can't be read; create it or remove its target")
         }
         return enumerator.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.sorted()
             .map { path + "/" + $0 }
@@ -62,12 +62,12 @@ struct PackageSources {
         do {
             try process.run()
         } catch {
-            throw ToolError("`swift package dump-package` could not be started (\(error)); is swift in PATH?")
+            throw ToolError("can't start `swift package dump-package` (\(error)); is swift in PATH?")
         }
         let bytes = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
-            throw ToolError("`swift package dump-package` failed in '\(root.path)'; repair the manifest first")
+            throw ToolError("`swift package dump-package` failed in '\(root.path)'; fix the manifest first")
         }
         return Array(bytes)
     }

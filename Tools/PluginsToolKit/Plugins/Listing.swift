@@ -67,7 +67,7 @@ extension ToolError {
     static func unknown(_ what: String, _ name: String, among known: [String], listedBy command: String) -> ToolError {
         let near = name.isEmpty ? [] : known.filter { $0.contains(name) || $0.isAlmost(name) }.sorted()
         let hint = near.isEmpty ? ";" : "; did you mean \(near.joined(separator: " or "))?"
-        return ToolError("there is no \(what) '\(name)'\(hint) `\(command)` shows what there is")
+        return ToolError("there is no \(what) '\(name)'\(hint) `\(command)` lists them")
     }
 }
 

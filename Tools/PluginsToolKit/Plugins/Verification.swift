@@ -45,7 +45,7 @@ struct Verification {
                 let examinable = Set(
                     allTransports.map(\.plugin) + allWrappers.map(\.plugin) + allLinks.map(\.plugin)
                         + allCodecs.map(\.plugin) + allStores.map(\.plugin) + allReplayBuffers.map(\.plugin))
-                throw ToolError("'\(name)' offers nothing to examine; these do: \(examinable.sorted().list)")
+                throw ToolError("'\(name)' can't be examined; these can: \(examinable.sorted().list)")
             }
         } else {
             transports = allTransports
@@ -58,7 +58,7 @@ struct Verification {
         let payloadCodecs = allCodecs.map(\.value)
         guard let codec = payloadCodecs.first(where: { $0.id.name == "compact" }) ?? payloadCodecs.first else {
             throw ToolError(
-                "no codec is registered to write payloads with; list a plugin that brings one, such as CompactCodecPlugin"
+                "no codec is registered for payloads; list a plugin that provides one, such as CompactCodecPlugin"
             )
         }
         self.codec = codec

@@ -30,7 +30,7 @@ struct BenchmarkReport: Encodable {
         precondition(!runs.isEmpty, "a report needs one run")
         let first = runs[0]
         for run in runs.dropFirst() where run.map(\.labels) != first.map(\.labels) {
-            throw ToolError("a benchmark told other rows in another run; run it without --repeat")
+            throw ToolError("a benchmark's rows differ between runs; run it without --repeat")
         }
         let rows = first.indices.map { row in BenchmarkRow(medianOf: runs.map { $0[row] }) }
         self.rows = rows

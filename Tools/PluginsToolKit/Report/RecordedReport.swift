@@ -20,13 +20,13 @@ struct RecordedReport: Decodable, Equatable {
     /// - Throws: `ToolError` if the file isn't a report.
     init(path: String) throws(ToolError) {
         guard let file = FileHandle(forReadingAtPath: path) else {
-            throw ToolError("'\(path)' cannot be read; name a file that `bench --json` has written")
+            throw ToolError("'\(path)' can't be read; name a file that `bench --json` has written")
         }
         defer { try? file.close() }
         guard let data = try? file.read(upToCount: Self.bytesMax + 1), data.count <= Self.bytesMax,
             let report = try? JSONDecoder().decode(RecordedReport.self, from: data),
             report.runs?.allSatisfy({ $0.count == report.rows.count }) ?? true
-        else { throw ToolError("'\(path)' is no report; make one with `bench --json > FILE`") }
+        else { throw ToolError("'\(path)' isn't a report; make one with `bench --json > FILE`") }
         self = report
     }
 

@@ -41,6 +41,6 @@ struct OutputFile {
     }
 
     private var unwritable: ToolError {
-        ToolError("'\(path)' cannot be written; name a file in a folder that is there with \(option)")
+        ToolError("'\(path)' can't be written; name a file in an existing folder with \(option)")
     }
 }

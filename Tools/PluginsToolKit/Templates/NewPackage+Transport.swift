@@ -65,12 +65,12 @@ extension NewPackage {
         import Synchronization
 
         #warning("\(name.module): this file goes when the device is there")
-        /// Joins two ends within a process: what one sends arrives at the other, once and in order, while they are connected.
+        /// Joins two ends within a process. Each packet arrives at the other end once and in order while they are connected.
         ///
-        /// What happens is told one thing after the other, by whoever finds nobody telling; so an end may send while it is
-        /// being told something.
+        /// Ends are notified of one event after the other. A call that finds another one notifying leaves its events to that
+        /// one, so an end may send while it is notified.
         final class \(name.module)Wire: Sendable {
-            /// Packets that may be under way; beyond them the wire is full.
+            /// Maximum number of packets in flight. Beyond it the wire is full.
             static let packetsMax = 64
 
             fileprivate enum Event {
@@ -80,14 +80,14 @@ extension NewPackage {
 
             fileprivate struct State {
                 var observers: [LinkAddress: any LinkObserver] = [:]
-                /// Ends that have been told that they are connected.
+                /// Ends that know that they are connected.
                 var connected: Set<LinkAddress> = []
-                /// Ends that have been told that the wire is full.
+                /// Ends that know that the wire is full.
                 var blocked: Set<LinkAddress> = []
-                /// What is still to be told, and to whom.
+                /// The pending events and the end that each is for.
                 var events: [(end: LinkAddress, event: Event)] = []
                 var packetCount = 0
-                var isTelling = false
+                var isNotifying = false
             }
 
             private static let ends: [LinkAddress] = ["left", "right"]
@@ -95,8 +95,8 @@ extension NewPackage {
 
             var links: [\(name.module)Link] { Self.ends.map { \(name.module)Link(self, at: $0) } }
 
-            func connect() { tell(Self.ends.map { ($0, .connected) }) }
-            func disconnect() { tell(Self.ends.map { ($0, .disconnected) }) }
+            func connect() { notify(Self.ends.map { ($0, .connected) }) }
+            func disconnect() { notify(Self.ends.map { ($0, .disconnected) }) }
 
             func enter(_ observer: any LinkObserver, at end: LinkAddress) {
                 state.withLock { $0.observers[end] = observer }
@@ -107,7 +107,7 @@ extension NewPackage {
                     state.observers[end] = nil
                     state.connected.remove(end)
                 }
-                tell([(Self.other(than: end), .disconnected)])
+                notify([(Self.other(than: end), .disconnected)])
             }
 
             func carry(_ packet: LinkPacket, from end: LinkAddress, to other: LinkAddress) throws(LinkError) {
@@ -122,20 +122,20 @@ extension NewPackage {
                     }
                     state.packetCount += 1
                 }
-                tell([(other, .received(packet))])
+                notify([(other, .received(packet))])
             }
 
             private static func other(than end: LinkAddress) -> LinkAddress { end == ends[0] ? ends[1] : ends[0] }
         }
 
-        // MARK: - Telling
+        // MARK: - Notifying
 
         extension \(name.module)Wire {
-            private func tell(_ events: [(end: LinkAddress, event: Event)]) {
+            private func notify(_ events: [(end: LinkAddress, event: Event)]) {
                 let isMyTurn = state.withLock { state in
-                    defer { state.isTelling = true }
+                    defer { state.isNotifying = true }
                     state.events += events
-                    return !state.isTelling
+                    return !state.isNotifying
                 }
                 guard isMyTurn else { return }
                 while let (observer, end, event) = state.withLock({ $0.next() }) {
@@ -151,7 +151,7 @@ extension NewPackage {
         }
 
         extension \(name.module)Wire.State {
-            /// What is told next; what does not concern an end any more is left out.
+            /// Returns the next event. Leaves out events that no longer concern their end.
             fileprivate mutating func next() -> (any LinkObserver, LinkAddress, \(name.module)Wire.Event)? {
                 while !events.isEmpty {
                     let (end, event) = events.removeFirst()
@@ -167,7 +167,7 @@ extension NewPackage {
                     case .received, .writable: if connected.contains(end) { return (observer, end, event) }
                     }
                 }
-                isTelling = false
+                isNotifying = false
                 return nil
             }
         }

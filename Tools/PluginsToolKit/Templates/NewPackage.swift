@@ -29,7 +29,7 @@ struct NewPackage {
                     at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
                 try Data(file.text.utf8).write(to: url, options: .atomic)
             } catch {
-                throw ToolError("'\(url.path)' cannot be written; check the folder and its permissions")
+                throw ToolError("'\(url.path)' can't be written; check the folder and its permissions")
             }
             rows.append(Row(path: file.path, lines: file.text.count { $0 == "\n" }))
         }
@@ -41,7 +41,7 @@ struct NewPackage {
         guard FileManager.default.fileExists(atPath: root.path, isDirectory: &isFolder) else { return }
         guard isFolder.boolValue else { throw ToolError("'\(folder)' is a file; name a folder with --output") }
         guard let contents = try? FileManager.default.contentsOfDirectory(atPath: root.path) else {
-            throw ToolError("'\(folder)' cannot be read; check its permissions or name another with --output")
+            throw ToolError("'\(folder)' can't be read; check its permissions or name another with --output")
         }
         guard contents.isEmpty else {
             throw ToolError("'\(folder)' is not empty; name a folder that is, or a new one, with --output")

@@ -15,29 +15,29 @@
 
     struct GatewayServeCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "serve", abstract: "Serves until it is told to stop (SIGTERM or Ctrl-C).",
+            commandName: "serve", abstract: "Serves until SIGTERM or Ctrl-C.",
             discussion: """
-                Without a secret a token is its user's name: for trying it out, on this machine only. With --secret-file, \
+                Without a secret, the token is the user's name. Use that only to try it on this machine. With --secret-file, \
                 `mesh gateway token USER` prints the tokens. With --publish each POST of JSON to /publish/USER/TYPE on the \
-                metrics port appends an event, and one to /disconnect/USER disconnects that user. When it stops, its clients are told to come again. Peers with \
-                `--link ws://…` have mailboxes at it.
+                metrics port appends an event, and one to /disconnect/USER disconnects that user. When it stops, it tells its clients to reconnect. Peers with \
+                `--link ws://…` have their mailboxes here.
 
-                Pages in browsers may not connect, unless --allow-origin names their site.
+                Web pages can't connect unless --allow-origin names their site.
                 """)
 
-        @Option(help: "The port of the WebSocket; 0 for one of the system's choice.")
+        @Option(help: "The WebSocket's port; 0 lets the system choose.")
         var port: UInt16 = 0
 
-        @Option(help: "The address at which it serves; others than this machine's need --certificate and --key.")
+        @Option(help: "The address to listen at. Addresses that other machines can reach need --certificate and --key.")
         var listen = "127.0.0.1"
 
-        @Option(help: ArgumentHelp("A certificate with its chain, as PEM.", valueName: "file"))
+        @Option(help: ArgumentHelp("The certificate and its chain, as PEM.", valueName: "file"))
         var certificate: String?
 
         @Option(help: ArgumentHelp("The certificate's key, as PEM.", valueName: "file"))
         var key: String?
 
-        @Option(help: "The port of /metrics and /publish on this machine; 0 for one of the system's choice.")
+        @Option(help: "The port of /metrics and /publish on this machine; 0 lets the system choose.")
         var metricsPort: UInt16 = 0
 
         @OptionGroup var secret: GatewaySecret
@@ -46,7 +46,7 @@
             help: "Serves POST /publish/USER/TYPE and /disconnect/USER, with the header 'Authorization: Bearer TOKEN'.")
         var publish = false
 
-        @Option(help: Secrets.help("With --publish: its token, at least 16 bytes", Secrets.publishing))
+        @Option(help: Secrets.help("The token for --publish, at least 16 bytes", Secrets.publishing))
         var publishTokenFile: String?
 
         @Option(
@@ -62,7 +62,7 @@
         @Option(
             help: ArgumentHelp(
                 """
-                The address of a proxy in front, or a block such as 10.0.0.0/8, that reports its clients' addresses; may \
+                The address of a proxy that reports its clients' addresses, or a block such as 10.0.0.0/8; may \
                 be repeated.
                 """, valueName: "address"))
         var trustedProxy: [String] = []
@@ -70,35 +70,35 @@
         @Flag(help: "With --trusted-proxy: proxies begin each connection with a header of the PROXY protocol, 1 or 2.")
         var proxyProtocol = false
 
-        @Option(help: "Questions and writes to the store that one user may make per second; others wait.")
+        @Option(help: "Maximum number of store reads and writes per user and second. Further ones wait.")
         var userRate = UserBudget().perSecond
 
-        @Option(help: "Seconds within which clients come again when it stops.")
+        @Option(help: "Seconds over which clients reconnect after it stops.")
         var shutdownSpread = 10
 
         @Option(
             help: ArgumentHelp(
                 """
                 The Redis that keeps the events, for any number of gateways: redis://host[:port][/database] or \
-                unix:///path; without it this process's memory does.
+                unix:///path. Without it, this process's memory.
                 """, valueName: "url"))
         var redis: String?
 
-        @Option(help: Secrets.help("With --redis: its password", Secrets.redis))
+        @Option(help: Secrets.help("The password of --redis", Secrets.redis))
         var redisPasswordFile: String?
 
-        @Flag(help: "Prints where it serves as JSON: one object on one line.")
+        @Flag(help: "Prints its address as JSON: one object on one line.")
         var json = false
 
-        @Flag(help: "Shows in a browser of this machine who sends how much to whom; what they say is sealed.")
+        @Flag(help: "Shows in a browser on this machine how much each device sends to each other. Contents are sealed.")
         var inspect = false
 
         @OptionGroup var inspection: InspectOptions
 
         func validate() throws {
             if let redis { try Secrets.refusePassword(in: redis, "--redis-password-file", Secrets.redis) }
-            if publishTokenFile != nil, !publish { throw ValidationError("--publish-token-file is for --publish") }
-            if redisPasswordFile != nil, redis == nil { throw ValidationError("--redis-password-file is for --redis") }
+            if publishTokenFile != nil, !publish { throw ValidationError("--publish-token-file needs --publish") }
+            if redisPasswordFile != nil, redis == nil { throw ValidationError("--redis-password-file needs --redis") }
             for origin in allowOrigin {
                 let site = ["https://", "http://"].first(where: origin.hasPrefix).map { origin.dropFirst($0.count) }
                 guard let site, !site.isEmpty, !site.contains("/") else {
@@ -106,8 +106,10 @@
                 }
             }
             if proxyProtocol, trustedProxy.isEmpty { throw ValidationError("--proxy-protocol needs a --trusted-proxy") }
-            guard userRate >= 1, userRate <= 1e9 else { throw ValidationError("--user-rate is 1 to 1,000,000,000") }
-            if let connections, connections < 1 { throw ValidationError("--connections is at least 1") }
+            guard userRate >= 1, userRate <= 1e9 else {
+                throw ValidationError("--user-rate must be from 1 to 1,000,000,000")
+            }
+            if let connections, connections < 1 { throw ValidationError("--connections must be at least 1") }
         }
 
         func run() async throws {
@@ -132,7 +134,7 @@
                 let server = try await GatewayServer.start(
                     settings, app: app, buffer: try await Self.buffer(redis), mailboxes: try await Self.mailboxes(redis)
                 )
-                try tell(server)
+                try printAddress(of: server)
                 for await _ in stops { break }
                 await server.shutDown()
                 #if Inspector
@@ -162,7 +164,7 @@
                     settings.socket.connectionsMax = connections
                 } else if settings.socket.connectionsMax < WebSocketLimits.connectionsDefault {
                     ToolOutput.remark(
-                        "At most \(settings.socket.connectionsMax) connections: the system lets this process have no more "
+                        "At most \(settings.socket.connectionsMax) connections: the system allows this process no more "
                             + "files and sockets (ulimit -Hn).")
                 }
                 settings.shutdownSpread = .seconds(max(0, shutdownSpread))
@@ -214,7 +216,7 @@
                 #endif
             }
 
-            private func tell(_ server: GatewayServer) throws {
+            private func printAddress(of server: GatewayServer) throws {
                 let scheme = certificate == nil ? "ws" : "wss"
                 let address = "\(scheme)://\(listen.contains(":") ? "[\(listen)]" : listen):\(server.port)/"
                 let metrics = server.metricsPort ?? 0

@@ -11,7 +11,7 @@
 
     struct InspectCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "inspect", abstract: "Shows a recording in a browser of this machine.",
+            commandName: "inspect", abstract: "Shows a recording in a browser on this machine.",
             discussion: """
                 A recording is JSON Lines, as `plugins-tool simulate --record`, the page's 'Save recording' and an app's \
                 `DiagnosticsSession.recording` write it. The page is served on loopback under an address that nobody \
@@ -23,7 +23,7 @@
 
         @OptionGroup var options: InspectOptions
 
-        @Flag(help: "Prints where it serves as JSON: one object on one line.")
+        @Flag(help: "Prints its address as JSON: one object on one line.")
         var json = false
 
         func run() async throws {
@@ -47,19 +47,19 @@
         /// - Throws: `ToolError`.
         static func recording(at path: String) throws(ToolError) -> DiagnosticsRecording {
             guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: bytesMax + 1)
-            else { throw ToolError("'\(path)' cannot be read; name a recording, as `simulate --record` writes it") }
-            guard data.count <= bytesMax else { throw ToolError("'\(path)' is larger than a gigabyte; cut it") }
+            else { throw ToolError("'\(path)' can't be read. Name a recording from `simulate --record`") }
+            guard data.count <= bytesMax else { throw ToolError("'\(path)' is larger than a gigabyte. Shorten it") }
             do throws(DiagnosticsError) {
                 return try DiagnosticsRecording(jsonLines: data)
             } catch {
-                throw ToolError("'\(path)' is no recording: \(error.message)")
+                throw ToolError("'\(path)' isn't a recording: \(error.message)")
             }
         }
     }
 
     /// The options for the address of the inspector's page.
     struct InspectOptions: ParsableArguments {
-        @Option(help: "The port of the inspector's page on this machine; 0 for one of the system's choice.")
+        @Option(help: "The port of the inspector's page on this machine; 0 lets the system choose.")
         var inspectPort: UInt16 = 0
 
         #if Inspector
@@ -69,7 +69,7 @@
                     if let recording { return try await Inspector.start(showing: recording, port: inspectPort) }
                     return try await Inspector.start(port: inspectPort)
                 } catch {
-                    throw ToolError("\(error.message): give another with --inspect-port")
+                    throw ToolError("\(error.message): choose another with --inspect-port")
                 }
             }
         #endif

@@ -21,7 +21,7 @@
         init(_ transport: any SessionSyncTransport, path: String) throws(ToolError) {
             guard FileManager.default.createFile(atPath: path, contents: nil),
                 let file = FileHandle(forWritingAtPath: path)
-            else { throw ToolError("'\(path)' cannot be written; name another with --record") }
+            else { throw ToolError("'\(path)' can't be written. Name another with --record") }
             self.file = file
             recorder = DiagnosticsSession(wrapping: transport)
             recorder.recordPayloads(of: WorkoutEvent.self, featureID: WorkoutSession.workoutFeatureID)

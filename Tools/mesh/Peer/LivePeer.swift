@@ -85,7 +85,7 @@
             stops.cancel()
             await workout.stop()
             await transport.close()
-            output.tell("ended", farewell, status)
+            output.report("ended", leaveMessage, status)
             return signal
         }
 
@@ -93,13 +93,13 @@
             for await event in events.stream {
                 switch event {
                 case .input(.key(.quit)), .input(.ended): return nil
-                case .input(.key(.go)): goOn()
+                case .input(.key(.go)): removeAbsentMembers()
                 case .input(.key(let key)): await press(key)
                 case .input(.unknown(let character)):
-                    output.tell("refused", "'\(character)' isn't a key; the keys are \(PeerKey.help)", status)
-                case .change(let change): tell(change)
-                case .remark(let text): output.tell("message", text, status)
-                case .displaced(let peerID): output.tell("displaced", namesake(peerID), status)
+                    output.report("refused", "'\(character)' isn't a key; the keys are \(PeerKey.help)", status)
+                case .change(let change): report(change)
+                case .remark(let text): output.report("message", text, status)
+                case .displaced(let peerID): output.report("displaced", namesake(peerID), status)
                 case .signal(SIGTSTP): suspend()
                 case .signal(SIGCONT): resume()
                 case .signal(SIGWINCH): break
@@ -168,55 +168,55 @@
             guard let tap = key.tap else { return }
             do {
                 try await workout.tap(tap)
-                output.tell("tapped", "you: \(tap.rawValue)", status)
+                output.report("tapped", "you: \(tap.rawValue)", status)
             } catch {
-                output.tell("refused", "\(error)", status)
+                output.report("refused", "\(error)", status)
             }
         }
 
-        private func goOn() {
+        private func removeAbsentMembers() {
             do {
-                try workout.goOn()
-                output.tell("message", "goes on without who is away", status)
+                try workout.removeAbsentMembers()
+                output.report("message", "removed the peers that are away", status)
             } catch {
-                output.tell("refused", "\(error)", status)
+                output.report("refused", "\(error)", status)
             }
         }
 
-        private func tell(_ change: LiveWorkoutChange) {
+        private func report(_ change: LiveWorkoutChange) {
             switch change {
             case .status: break
-            case .opened: output.tell("opened", "a new workout\(invited)", status)
-            case .joined: output.tell("joined", "joined the workout", status)
-            case .watching: output.tell("watching", "a workout is under way, which this peer only shows", status)
+            case .opened: output.report("opened", "a new workout\(invited)", status)
+            case .joined: output.report("joined", "joined the workout", status)
+            case .watching: output.report("watching", "a workout is in progress; this peer only shows it", status)
             case .superseded:
-                output.tell("superseded", "the workout gives way to one that another peer has begun", status)
-            case .tapped(let event, let peerID): output.tell("tapped", "\(name(of: peerID)): \(event.name)", status)
+                output.report("superseded", "another peer's workout replaces this one", status)
+            case .tapped(let event, let peerID): output.report("tapped", "\(name(of: peerID)): \(event.name)", status)
             case .alarm(.notAdmitted): break
             case .alarm(.fenced):
-                output.tell("fenced", "the others have gone on without this peer; it joins them again", status)
-            case .alarm(let alarm): output.tell("alarm", "\(alarm)", status)
-            case .storeFailed(let error): output.tell("failed", "the store: \(error)", status)
+                output.report("fenced", "the others removed this peer; it joins them again", status)
+            case .alarm(let alarm): output.report("alarm", "\(alarm)", status)
+            case .storeFailed(let error): output.report("failed", "the store: \(error)", status)
             }
         }
 
         private var invited: String {
             let names = workout.companions.filter(\.isMember).map(\.name)
-            return names.isEmpty ? "; the first that comes may join" : " with \(names.joined(separator: ", "))"
+            return names.isEmpty ? "; the first peer to connect may join" : " with \(names.joined(separator: ", "))"
         }
 
-        private var farewell: String {
+        private var leaveMessage: String {
             let names = workout.companions.filter { $0.isMember && $0.isReachable }.map(\.name)
             guard workout.state.phase != .finished, !names.isEmpty else { return "\(workout.name) has left" }
-            return "\(workout.name) has left; the workout goes on with \(names.joined(separator: ", "))"
+            return "\(workout.name) has left; the workout continues with \(names.joined(separator: ", "))"
         }
 
         private func namesake(_ peerID: String) -> String {
             guard peerID != transport.localPeer.id else {
-                return "another peer goes by the name '\(workout.name)' and has taken this one's place: "
-                    + "give one of them another"
+                return "another peer named '\(workout.name)' has replaced this one: "
+                    + "give one of them another name"
             }
-            return "'\(name(of: peerID))' has connected anew; if two peers go by that name, give one of them another"
+            return "'\(name(of: peerID))' has reconnected; if two peers have that name, give one of them another name"
         }
 
         private func name(of peerID: String) -> String {

@@ -32,7 +32,7 @@
                 """)
 
         @Option(
-            help: PeerName.help("The name that the other peers show for this one, such as 'phone' or 'watch'"),
+            help: PeerName.help("The name that other peers show for this one, such as 'phone' or 'watch'"),
             transform: PeerName.init)
         var name: PeerName
 
@@ -41,15 +41,15 @@
         @Flag(help: "Sends the other peers a made-up heart rate each second, as a watch would send a real one.")
         var heartRate = false
 
-        @Option(help: "Seconds after which three or more peers go on without one that is away; at least 30.")
+        @Option(help: "Seconds after which three or more peers remove one that is away; at least 30.")
         var letGo = 60
 
-        @Flag(help: "Serves a page that shows what passes and the workout, and prints its address.")
+        @Flag(help: "Serves a page with the traffic and the workout, and prints its address.")
         var inspect = false
 
         @OptionGroup var inspection: InspectOptions
 
-        @Flag(help: "Prints each change as JSON: one object a line.")
+        @Flag(help: "Prints each change as JSON: one object per line.")
         var json = false
 
         @MainActor
@@ -82,7 +82,7 @@
             #endif
             let strangers = connection.followStrangers(peer.remark)
             defer { strangers.cancel() }
-            if store == nil { output.remark("The workout is kept in memory: it ends with its last peer.") }
+            if store == nil { output.remark("The workout is only in memory. It ends when its last peer exits.") }
             let signal: Int32?
             do {
                 signal = try await peer.run()
@@ -107,7 +107,7 @@
             func demand(_ isFine: Bool, _ problem: @autoclosure () -> String) throws {
                 guard isFine else { throw ValidationError(problem()) }
             }
-            let allowed = "a name has 1 to \(Self.charactersMax) letters, digits, spaces, or any of - _ . '"
+            let allowed = "a name must have 1 to \(Self.charactersMax) letters, digits, spaces, or any of - _ . '"
             try demand(!text.isEmpty, "it is empty; \(allowed)")
             for (index, character) in text.enumerated() {
                 let isFine = character.unicodeScalars.allSatisfy {
@@ -120,12 +120,12 @@
             }
             try demand(
                 text.count <= Self.charactersMax,
-                "it has \(text.count) characters, and a name has at most \(Self.charactersMax); shorten it")
+                "it has \(text.count) characters; the maximum is \(Self.charactersMax); shorten it")
             try demand(
                 text.utf8.count <= Self.bytesMax,
-                "it takes \(text.utf8.count) bytes, and a name takes at most \(Self.bytesMax); shorten it")
+                "it takes \(text.utf8.count) bytes; the maximum is \(Self.bytesMax); shorten it")
             try demand(
-                text.first != ".", "it begins with '.', and a folder with that name is hidden; begin with a letter")
+                text.first != ".", "it starts with '.', so its folder would be hidden; start with a letter")
             value = text
         }
 

@@ -2,17 +2,17 @@
     import MeshPipeTransport
 
     extension PeerConnection {
-        private static let toldMax = 64
+        private static let reportedMax = 64
 
         /// Reports, once each, refused connections at the socket's path with other users of this machine.
         func followStrangers(_ remark: @escaping @Sendable (String) -> Void) -> Task<Void, Never> {
             guard let refusals = (transport.link as? PipeLink)?.refusals() else { return Task {} }
             return Task {
-                var told: Set<String> = []
+                var reported: Set<String> = []
                 for await refusal in refusals {
-                    let what = "not connected: \(refusal)"
-                    guard told.count < Self.toldMax, told.insert(what).inserted else { continue }
-                    remark(what)
+                    let text = "not connected: \(refusal)"
+                    guard reported.count < Self.reportedMax, reported.insert(text).inserted else { continue }
+                    remark(text)
                 }
             }
         }

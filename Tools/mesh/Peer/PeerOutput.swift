@@ -21,7 +21,7 @@
         func remark(_ text: String) { if !isJSON { print(message: text) } }
 
         /// - Parameter change: One word for the event.
-        func tell(_ change: String, _ text: String, _ status: PeerStatus) {
+        func report(_ change: String, _ text: String, _ status: PeerStatus) {
             if isJSON {
                 write(PeerChange(change: change, message: text, status: status).line + "\n")
                 shown = status

@@ -44,7 +44,7 @@
             for await change in changes where !change.isReachable { break }
             // Messages that arrived before the end are still being applied.
             try await Task.sleep(for: .seconds(1))
-            return ToolError("\(otherName) hung up after \(progress.steps) of \(progress.total) steps")
+            return ToolError("\(otherName) disconnected after \(progress.steps) of \(progress.total) steps")
         }
 
         private func stall(_ progress: PeerProgress) async throws -> ToolError {
@@ -80,7 +80,7 @@
             let sessions = transport.sessions(featureID: WorkoutSession.workoutFeatureID)
             if actor == .watch {
                 for await id in sessions { return id }
-                throw ToolError("\(otherName) hung up before it opened a session")
+                throw ToolError("\(otherName) disconnected before it opened a session")
             }
             guard peersComeBack else { return nil }
             return try await withThrowingTaskGroup(of: UUID?.self) { group in

@@ -23,7 +23,7 @@
             output: FileHandle,
             receive: @escaping @Sendable (Event) -> Void
         ) throws {
-            guard let executable = Bundle.main.executableURL else { throw ToolError("cannot find the mesh executable") }
+            guard let executable = Bundle.main.executableURL else { throw ToolError("can't find the mesh executable") }
             let process = Process()
             process.executableURL = executable
             process.arguments = ["play", "--name", actor.rawValue, "--json", "--as-child"] + arguments

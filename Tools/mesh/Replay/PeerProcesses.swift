@@ -181,7 +181,7 @@
 
         func checkPatience() throws {
             guard ContinuousClock.now > lastSign + patience else { return }
-            throw ToolError("no peer has moved for \(patience.components.seconds) s, at \(placeOfAll)")
+            throw ToolError("no peer has made progress for \(patience.components.seconds) s, at \(placeOfAll)")
         }
 
         private var placeOfAll: String {

@@ -20,16 +20,17 @@
                 it is paired with the other peer only.
                 """)
 
-        @Option(help: "The peer to play.")
+        @Option(help: "The peer to be: phone or watch.")
         var name: ReplayPlan.Actor
 
         @OptionGroup var options: ReplayOptions
 
         @Option(
-            help: ArgumentHelp("With --link udp or a broker: the folder of identity and pairing.", valueName: "folder"))
+            help: ArgumentHelp(
+                "With --link udp or a broker: the folder with identity and pairing.", valueName: "folder"))
         var home: String?
 
-        @Option(help: ArgumentHelp("Records what passes, as JSON Lines.", valueName: "file", visibility: .hidden))
+        @Option(help: ArgumentHelp("Records the traffic as JSON Lines.", valueName: "file", visibility: .hidden))
         var record: String?
 
         @Flag(
@@ -41,7 +42,7 @@
         @Flag(help: "Prints reports as JSON, one object a line: 'progress', 'finished' or 'failed'.")
         var json = false
 
-        @Flag(help: ArgumentHelp("Ends with the process that started it.", visibility: .private))
+        @Flag(help: ArgumentHelp("Exits with the process that started it.", visibility: .private))
         var asChild = false
 
         @MainActor

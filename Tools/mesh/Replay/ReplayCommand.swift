@@ -61,10 +61,10 @@
 
         func validate() throws {
             guard !live || !json else {
-                throw ValidationError("--live draws on a terminal, and --json is for programs")
+                throw ValidationError("--live can't be combined with --json")
             }
             guard !live || options.speed != .asFastAsPossible else {
-                throw ValidationError("--live shows a replay that takes time; give a --speed other than 'max'")
+                throw ValidationError("--live can't show a replay at --speed max; choose another speed")
             }
         }
 
@@ -116,7 +116,7 @@
                 if reader != nil { await Interruption.wait() }
             #endif
             if !result.converged {
-                throw ToolError("the peers ended with different workouts; replay with --inspect to see what passed")
+                throw ToolError("the peers ended with different workouts; replay with --inspect to see the traffic")
             }
         }
     }

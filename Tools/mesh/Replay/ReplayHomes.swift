@@ -37,7 +37,7 @@
                 } catch {
                     remove()
                     throw ToolError(
-                        "the two peers could not be paired: \(error); `mesh doctor` tells what is in the way")
+                        "the two peers couldn't be paired: \(error). Run `mesh doctor` to find the cause")
                 }
             #else
                 throw ToolError.needsUDP

@@ -7,7 +7,7 @@
 
     /// The options that must be the same for the replay and both peers, so that they derive the same plan.
     struct ReplayOptions: ParsableArguments {
-        @Option(help: ArgumentHelp("The recording, GPX 1.0 or 1.1; a built-in run without it.", valueName: "file"))
+        @Option(help: ArgumentHelp("The recording, GPX 1.0 or 1.1. Without it, a built-in run.", valueName: "file"))
         var gpx: String?
 
         @Option(
@@ -32,21 +32,22 @@
         @Option(help: ArgumentHelp("With --link udp: the network interface, by default loopback.", valueName: "name"))
         var interface: String?
 
-        @Option(help: ArgumentHelp("What the peers write payloads with; they read every codec.", valueName: "codec"))
+        @Option(
+            help: ArgumentHelp("The codec in which peers write payloads. They read every codec.", valueName: "codec"))
         var codec = "compact"
 
-        @Flag(help: "Both peers make every tap, at the same moments, and neither waits for the other's.")
+        @Flag(help: "Both peers make every tap at the same time, without waiting for each other.")
         var concurrent = false
 
         @Option(help: ArgumentHelp("Seconds without progress after which a peer gives up.", valueName: "seconds"))
         var patience = 30.0
 
         func validate() throws {
-            guard interface == nil || link == .udp else { throw ValidationError("--interface is for --link udp") }
+            guard interface == nil || link == .udp else { throw ValidationError("--interface needs --link udp") }
             try password.validate(url: link.brokerURL)
             try token.validate(url: link.gatewayURL)
             guard (1...86_400).contains(patience) else {
-                throw ValidationError("--patience is from 1 to 86400 seconds, not \(patience)")
+                throw ValidationError("--patience must be from 1 to 86400 seconds, not \(patience)")
             }
         }
 

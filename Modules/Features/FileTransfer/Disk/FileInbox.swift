@@ -108,7 +108,7 @@ final class FileInbox: Sendable {
     func holds(_ key: String) -> Bool { state.withLock { $0.reserved[key] != nil } }
 }
 
-// MARK: - What an earlier launch has left
+// MARK: - Files of earlier launches
 
 extension FileInbox {
     /// Returns the files of earlier launches. Removes folders that make no sense. Skips a folder that can't be read now, for

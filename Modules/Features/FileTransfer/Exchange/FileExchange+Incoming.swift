@@ -185,12 +185,12 @@ extension FileExchange {
             do {
                 try await connection.send(message, mode: .realtimeBestEffort, to: file.offer.peerID)
             } catch {
-                await self?.couldNotAsk(key, ranges)
+                await self?.failRequest(key, ranges)
             }
         }
     }
 
-    private func couldNotAsk(_ key: String, _ ranges: [FileRange]) {
+    private func failRequest(_ key: String, _ ranges: [FileRange]) {
         guard incoming[key]?.phase == .active else { return }
         incoming[key]?.flow?.disconnected(ranges, now: now)
         timer.wake(at: incoming[key]?.flow?.deadline)
@@ -198,7 +198,7 @@ extension FileExchange {
     }
 }
 
-// MARK: - The end
+// MARK: - Ending
 
 extension FileExchange {
     private func verify(_ key: String) {

@@ -106,7 +106,7 @@ extension FileExchange {
     }
 }
 
-// MARK: - What the peer says
+// MARK: - Messages from the peer
 
 extension FileExchange {
     func asked(_ id: UUID, by peerID: String, held: UInt64, _ ranges: [FileRange]) {
@@ -264,7 +264,7 @@ extension FileExchange {
     }
 }
 
-// MARK: - The end
+// MARK: - Ending
 
 extension FileExchange {
     func cancel(_ id: UUID) {

@@ -102,7 +102,7 @@ struct FileFlow {
     }
 }
 
-// MARK: - What comes
+// MARK: - Received chunks
 
 extension FileFlow {
     /// - Returns: the next bytes of the file, in order. Empty if an earlier chunk is missing, or this one wasn't asked for.
@@ -220,7 +220,7 @@ extension FileFlow {
     }
 }
 
-// MARK: - What to ask for
+// MARK: - Requests
 
 extension FileFlow {
     /// Returns the ranges to ask for now, at most `FileMessage.rangesMax`. Complexity: O(ranges) on average.

@@ -53,7 +53,7 @@ enum FloatColumn {
         return values.map { number($0, Int(exponent)) }
     }
 
-    // MARK: - What differs
+    // MARK: - Differences
 
     /// Indicates whether a `Float` represents each number exactly.
     static func areSingle(_ bits: [UInt64]) -> Bool {

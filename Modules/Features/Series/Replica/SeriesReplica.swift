@@ -162,7 +162,7 @@ package struct SeriesReplica: Sendable {
     private mutating func begin<Sample>(_ series: Series<Sample>, _ columns: [SeriesColumn]) throws -> Int {
         let incarnation = incarnation ?? makeIncarnation()
         self.incarnation = incarnation
-        let id = SeriesID(peerID: peerID, life: incarnation, name: series.name, columns: columns.digest)
+        let id = SeriesID(peerID: peerID, incarnation: incarnation, name: series.name, columns: columns.digest)
         try id.check()
         retention[series.name] = series.keeping
         if case .newest(let count) = series.keeping {
@@ -185,7 +185,7 @@ package struct SeriesReplica: Sendable {
     private var ownByteCount: Int { streams.reduce(0) { $0 + ($1.id.peerID == peerID ? $1.byteCount : 0) } }
 
     /// Indicates whether this device writes to the series in this incarnation.
-    private func isOwn(_ id: SeriesID) -> Bool { id.peerID == peerID && id.life == incarnation }
+    private func isOwn(_ id: SeriesID) -> Bool { id.peerID == peerID && id.incarnation == incarnation }
 
     // MARK: - Writing
 

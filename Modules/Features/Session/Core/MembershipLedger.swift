@@ -78,11 +78,11 @@ extension SessionCore {
         let hasNewIncarnation = heard?.incarnation.map { $0 != source.incarnation } ?? false
         if hasNewIncarnation || members.contains(where: { $0.peerID == source.peerID }) { return .replaced }
         if membershipLedger.leaving.contains(source) { return .left }
-        if let peerID = membershipLedger.removers[source] { return .goneOn(by: peerID) }
+        if let peerID = membershipLedger.removers[source] { return .removed(by: peerID) }
         // Suspicion is updated with each exchange, and the link may have lost the peer since.
         let isSilent =
             membershipLedger.suspected.contains(source.peerID)
             || heard.map { isGone(source.peerID, heardAt: $0.at) } ?? false
-        return isSilent ? .silent(since: heard?.at) : .untold
+        return isSilent ? .silent(since: heard?.at) : .unknown
     }
 }

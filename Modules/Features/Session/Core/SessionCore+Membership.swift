@@ -106,7 +106,7 @@ extension SessionCore {
 
     private mutating func stopWaiting(for peerIDs: Set<String>) {
         membershipLedger.recordRemoval(of: sources(of: peerIDs), by: engine.localPeerID)
-        engine.goOn(without: peerIDs)
+        engine.removeMembers(peerIDs)
         directives.showsStatus = true
     }
 

@@ -21,7 +21,7 @@ extension ShortForm {
                     continue
                 }
                 writer.write(id.peerID == sender ? "" : id.peerID)
-                writer.write(id.life)
+                writer.write(id.incarnation)
                 writer.write(id.name)
                 writer.write(id.columns)
             }
@@ -65,11 +65,11 @@ extension ShortForm {
                     continue
                 }
                 let peerID = try reader.readString()
-                let life = try reader.readUInt64()
+                let incarnation = try reader.readUInt64()
                 let name = try reader.readString()
                 ids.append(
                     SeriesID(
-                        peerID: peerID.isEmpty ? sender : peerID, life: life, name: name,
+                        peerID: peerID.isEmpty ? sender : peerID, incarnation: incarnation, name: name,
                         columns: try reader.readUInt64()))
             }
             for _ in 0..<(try reader.readCount()) {

@@ -3,7 +3,7 @@ public import MeshBase
 /// The reason why an intent has no answer.
 public enum SessionIntentError: Error, Hashable, Sendable {
     /// No device serves intents, or the owner has left the group.
-    case nobodyServes
+    case noServingDevice
     /// The state didn't accept the intent: this device has too many open ones, or the feature's policy rejects it now.
     case refused
     /// The intent wasn't begun in time, as far as this device knows.
@@ -17,7 +17,7 @@ public enum SessionIntentError: Error, Hashable, Sendable {
 extension SessionIntentError: ExplainedError {
     public var description: String {
         switch self {
-        case .nobodyServes: "no device in the session serves this request. Open the app on one that does"
+        case .noServingDevice: "no device in the session serves this request. Open the app on one that does"
         case .refused: "the session accepts no more requests now. Wait until an open one is answered"
         case .lapsed: "the device that was asked didn't begin in time. Ask again when it is in reach"
         case .interrupted: "the device that was asked is gone and may have done the work. Check before you ask again"

@@ -26,7 +26,7 @@ where
     ///
     /// - Throws: `SessionIntentError`, `CancellationError`, `SessionSyncError.sessionClosed`, the errors of `submit`.
     public func ask(_ intent: State.Intent, lapsesAfter age: Duration = .seconds(10)) async throws -> State.Answer {
-        guard let owner = state.intents.owner, isPresent(owner) else { throw SessionIntentError.nobodyServes }
+        guard let owner = state.intents.owner, isPresent(owner) else { throw SessionIntentError.noServingDevice }
         guard state.intents.openCount(of: source.peerID) < SessionIntents<State.Intent, State.Answer>.openOfPeerMax
         else { throw SessionIntentError.refused }
         let moment = now

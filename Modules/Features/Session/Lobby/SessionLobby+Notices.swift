@@ -48,10 +48,10 @@ extension SessionLobby {
             guard isNext || observed.eventCount <= eventCount else { return }
         }
         guard let state = try? snapshot.decodeState(as: State.self) else { return }
-        observed = SessionSighting(
+        observed = ObservedSession(
             sessionID: snapshot.metadata.sessionID, state: state, peerID: peerID, seenAt: base.now(),
             revision: snapshot.revision, eventCount: eventCount)
-        onChange(.sighted)
+        onChange(.observed)
     }
 
     private func receive(_ notice: LobbyNotice, from peerID: String) {

@@ -55,7 +55,7 @@ where
     /// The part that this device plays in the current session.
     public internal(set) var part = SessionPart.none
     /// The latest state seen from members while this device only watches; nil otherwise.
-    public internal(set) var observed: SessionSighting<State>?
+    public internal(set) var observed: ObservedSession<State>?
     /// Other devices that are or have been in reach, ordered by ID; 64 at most.
     public internal(set) var devices: [SessionDevice] = []
     /// The last error of opening a session, or of reading or storing the invitation; nil if there was none.
@@ -166,7 +166,7 @@ where
     /// - Throws: `SessionLobbyError`.
     public func invite(_ peerID: String) throws {
         guard let session, let invitation, part == .member, !session.hasEnded else {
-            throw SessionLobbyError.takesNoPart
+            throw SessionLobbyError.notMember
         }
         guard let device = devices.first(where: { $0.peerID == peerID }) else {
             throw SessionLobbyError.unknownDevice(peerID)
@@ -216,7 +216,7 @@ public struct SessionDevice: Hashable, Sendable {
 }
 
 /// A member's state, received while this device only watches.
-public struct SessionSighting<State: Sendable>: Sendable {
+public struct ObservedSession<State: Sendable>: Sendable {
     /// The ID of the session that was seen.
     public let sessionID: UUID
     /// The feature's state on that member.
@@ -235,7 +235,7 @@ public enum SessionLobbyChange: Hashable, Sendable {
     /// A device has appeared, disappeared, or joined a session.
     case devices
     /// The observed state has changed; `observed` has it.
-    case sighted
+    case observed
     /// This device has opened a session, joined one, or begun to watch one.
     case opened, joined, watching
     /// Another device's session has replaced the current one.
@@ -246,8 +246,8 @@ public enum SessionLobbyChange: Hashable, Sendable {
 
 /// The reason why a lobby refused a call.
 public enum SessionLobbyError: ExplainedError, Hashable, Sendable {
-    /// This device is no member of a session, or the session has ended.
-    case takesNoPart
+    /// This device isn't a member of a session, or the session has ended.
+    case notMember
     /// No device with that ID has been heard from.
     case unknownDevice(String)
     /// The session has as many members as allowed; `limit` is that number.
@@ -255,7 +255,7 @@ public enum SessionLobbyError: ExplainedError, Hashable, Sendable {
 
     public var description: String {
         switch self {
-        case .takesNoPart: "this device isn't a member of a running session. Call open(), or have a member invite it"
+        case .notMember: "this device isn't a member of a running session. Call open(), or have a member invite it"
         case .unknownDevice(let peerID):
             "device '\(peerID)' is unknown. Run the same feature on it, within reach of this device"
         case .full(let limit): "the session already has \(limit) devices, the maximum"
@@ -264,7 +264,7 @@ public enum SessionLobbyError: ExplainedError, Hashable, Sendable {
 
     public var advice: String {
         switch self {
-        case .takesNoPart, .unknownDevice: ""
+        case .notMember, .unknownDevice: ""
         case .full: "Remove a device from the session first."
         }
     }

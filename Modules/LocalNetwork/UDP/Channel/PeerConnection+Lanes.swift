@@ -178,7 +178,7 @@
         }
     }
 
-    // MARK: - The end
+    // MARK: - Closing
 
     extension PeerConnection {
         /// Ends the connection.

@@ -31,7 +31,7 @@ public struct TransportBench: Sendable {
         self.links = links
     }
 
-    private init(_ pair: TransportPair, beside bench: TransportBench) {
+    private init(_ pair: TransportPair, alongside bench: TransportBench) {
         self.init(pair: pair, patience: bench.patience, links: bench.links)
         bench.keep([pair.first, pair.second])
     }
@@ -80,19 +80,25 @@ extension TransportBench {
     /// Returns a bench with a pair that can be relaunched.
     public func durable() async throws -> TransportBench {
         guard let make = pair.makeDurable else { throw ConformanceFailure("the fixture makes no durable pair") }
-        return TransportBench(try await make(), beside: self)
+        return TransportBench(try await make(), alongside: self)
     }
 
     /// Returns a bench with a pair that buffers little for a subscriber that doesn't read.
     func narrow() async throws -> TransportBench {
         guard let make = pair.makeNarrow else { throw ConformanceFailure("the fixture makes no narrow pair") }
-        return TransportBench(try await make(), beside: self)
+        return TransportBench(try await make(), alongside: self)
     }
 
     /// Returns a bench with the same peers after both have crashed.
-    public func relaunched(beside bench: TransportBench) async throws -> TransportBench {
+    public func relaunched(alongside bench: TransportBench) async throws -> TransportBench {
         guard let relaunch = pair.relaunch else { throw ConformanceFailure("the pair can't be relaunched") }
-        return TransportBench(try await relaunch(), beside: bench)
+        return TransportBench(try await relaunch(), alongside: bench)
+    }
+
+    /// The former name of ``relaunched(alongside:)``.
+    @available(*, deprecated, renamed: "relaunched(alongside:)")
+    public func relaunched(beside bench: TransportBench) async throws -> TransportBench {
+        try await relaunched(alongside: bench)
     }
 
     /// Returns `count` peers that know each other.

@@ -330,7 +330,7 @@ extension TransportConformance {
         }.needs(.link, .otherPeer, .lane(.latest)),
         ConformanceRule(
             "link.peer.proven", "If the link proves identities, a peer can't send in another's name",
-            check: speakForOthers
+            check: impersonate
         ).needs(.link, .otherPeer, .liveLane, .provenPeers),
         ConformanceRule(
             "link.peer.greeting", "If the link proves identities, a peer can't greet in another's name on any lane"
@@ -372,7 +372,7 @@ extension TransportConformance {
     }
 
     /// Sends a message in another peer's name in every mode, and after each a message in its own name.
-    private static func speakForOthers(_ bench: TransportBench) async throws {
+    private static func impersonate(_ bench: TransportBench) async throws {
         try await bench.connect()
         let (sender, receiver) = (bench.first, bench.second)
         let envelopes = bench.record(receiver.receiveEnvelopes())
@@ -397,14 +397,14 @@ extension TransportConformance {
                     && (mode == .latestSnapshot || !envelopes.sequences(feature: own).isEmpty)
             }
         }
-        try askAs(other, bench)
+        try requestSnapshotAs(other, bench)
         await bench.settle()
         let names = envelopes.elements.map(\.metadata.sourcePeerID) + snapshots.elements.map(\.metadata.sourcePeerID)
         try require(names.allSatisfy { $0 == sender.localPeer.id }, "a peer spoke for '\(other.id)' and was believed")
         try requireEqual(requests.elements.compactMap(\.requester?.id), [], "requests in somebody else's name")
     }
 
-    private static func askAs(_ other: SessionPeer, _ bench: TransportBench) throws {
+    private static func requestSnapshotAs(_ other: SessionPeer, _ bench: TransportBench) throws {
         let faults = try bench.faults()
         guard faults.lanes.contains(.stream) else { return }
         var encoder = FrameEncoder(codec: CompactCodec(), interning: false)
@@ -426,7 +426,7 @@ extension TransportConformance {
                 localPeer: peer, link: link, configuration: configuration, clock: group.clock)
         }
         let host = ends[0]
-        let told = Recorder(host.diagnosticEvents())
+        let events = Recorder(host.diagnosticEvents())
         func wait(for what: String, until condition: () -> Bool) async throws {
             guard try await Patience(turns: fixture.patience).settle(by: group.settle, until: condition) else {
                 throw ConformanceFailure("waited in vain for \(what)")
@@ -444,7 +444,7 @@ extension TransportConformance {
             try ends[2].start()
             try await group.connect?()
             try await wait(for: "word that one has taken the other's place") {
-                told.elements.contains { if case .displaced("guest") = $0 { true } else { false } }
+                events.elements.contains { if case .displaced("guest") = $0 { true } else { false } }
             }
             await ends[2].close()
             try await group.connect?()

@@ -14,7 +14,7 @@ extension TransportConformance {
             try await before.wait(for: "five envelopes") { met.count >= 5 }
             try await before.disconnect()
             try await before.send(6...30)
-            let after = try await before.relaunched(beside: bench)
+            let after = try await before.relaunched(alongside: bench)
             let received = after.record(after.second.receiveEnvelopes())
             try await after.connect()
             try await after.send(31...35)
@@ -30,7 +30,7 @@ extension TransportConformance {
         ) { bench in
             let before = try await bench.durable()
             try await before.send(1...10)
-            let after = try await before.relaunched(beside: bench)
+            let after = try await before.relaunched(alongside: bench)
             let received = after.record(after.second.receiveEnvelopes())
             try await after.connect()
             try await after.wait(for: "ten envelopes") { received.count >= 10 }
@@ -44,7 +44,7 @@ extension TransportConformance {
             try await before.connect()
             try await before.send(1...20)
             await before.settle()
-            let after = try await before.relaunched(beside: bench)
+            let after = try await before.relaunched(alongside: bench)
             let received = after.record(after.second.receiveEnvelopes())
             try await after.connect()
             try await after.send(21...25)
@@ -63,7 +63,7 @@ extension TransportConformance {
             await before.settle()
             await before.second.close()
             await before.first.close()
-            let after = try await before.relaunched(beside: bench)
+            let after = try await before.relaunched(alongside: bench)
             let received = after.record(after.second.receiveEnvelopes())
             try await after.connect()
             try await after.send(21...25)
@@ -76,7 +76,7 @@ extension TransportConformance {
         ) { bench in
             let before = try await bench.durable()
             for revision in 1...3 as ClosedRange<UInt64> { try await before.publish(revision) }
-            let after = try await before.relaunched(beside: bench)
+            let after = try await before.relaunched(alongside: bench)
             let received = after.record(after.second.receiveSnapshots())
             try await after.connect()
             try await after.wait(for: "revision 3") { received.revisions().contains(3) }
@@ -94,7 +94,7 @@ extension TransportConformance {
                 before.second.latestPeerSnapshot(featureID: "workout")?.revision == 3
             }
             await before.settle()
-            let after = try await before.relaunched(beside: bench)
+            let after = try await before.relaunched(alongside: bench)
             try requireEqual(
                 after.second.latestPeerSnapshot(featureID: "workout")?.revision, 3, "the newest snapshot's revision")
             let received = after.record(after.second.receiveSnapshots())
@@ -106,7 +106,7 @@ extension TransportConformance {
             let before = try await bench.durable()
             try await before.connect()
             let peer = before.second.localPeer
-            let after = try await before.relaunched(beside: bench)
+            let after = try await before.relaunched(alongside: bench)
             try require(after.first.knownPeers.contains { $0.id == peer.id }, "\(peer.id) is not known any more")
             try await after.first.send(after.envelope(1), mode: .reliableEventually, to: peer)
             let received = after.record(after.second.receiveEnvelopes())

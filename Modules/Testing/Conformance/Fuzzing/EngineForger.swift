@@ -150,7 +150,7 @@ extension EngineForger {
     }
 }
 
-// MARK: - What is inside
+// MARK: - Contents
 
 extension EngineForger {
     private mutating func metadata<State, Event, Reducer, Policy>(

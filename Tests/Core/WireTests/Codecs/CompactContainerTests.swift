@@ -7,7 +7,7 @@ import Testing
 @Suite struct CompactContainerTests {
     private static let codec = CompactCodec(usesDirectPath: false)
 
-    @Test func `Records inside records under the same keys keep apart`() throws {
+    @Test func `Nested records with the same keys stay separate`() throws {
         let chain = (0..<12).reduce(Chain(value: 0, next: nil)) { Chain(value: $1, next: $0) }
         for _ in 0..<3 {
             let bytes = try Self.codec.encode([chain, chain])
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `A container that outlives its value is not lent to the next one`() throws {
+    @Test func `A container that outlives its value isn't reused for the next one`() throws {
         for _ in 0..<3 {
             let keeper = Keeper()
             // All of them are kept until the message is complete.
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `A decoder's container that outlives its value is not lent to the next one`() throws {
+    @Test func `A decoder's container that outlives its value isn't reused for the next one`() throws {
         let bytes = try Self.codec.encode((0..<4).map { Chain(value: $0, next: nil) })
         for _ in 0..<3 {
             let kept = try Self.codec.decode([KeptReader].self, from: bytes)

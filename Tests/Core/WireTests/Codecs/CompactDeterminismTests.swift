@@ -29,7 +29,7 @@ import Testing
         #expect(try codec.decode(Unordered.self, from: bytes) == left, "seed \(seed)")
     }
 
-    @Test(arguments: [true, false]) func `NaN has one form, and so have equal decimals`(direct: Bool) throws {
+    @Test(arguments: [true, false]) func `NaN and equal decimals each have one form`(direct: Bool) throws {
         struct Numbers: Codable {
             var real: Double
             var single: Float

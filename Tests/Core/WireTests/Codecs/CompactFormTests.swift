@@ -77,7 +77,7 @@ import Testing
         #expect(try codec.decode([Decimal].self, from: codec.encode([Backwards(), Backwards()])) == [-price, -price])
     }
 
-    @Test func `Bytes that are no decimal are typed errors, and more digits than eight are left out`() throws {
+    @Test func `Bytes that aren't a decimal are typed errors, and digits beyond eight are left out`() throws {
         struct Short: Codable { var exponent = 1 }
         let more = Spelled(digits: [1250, 0, 0, 0, 0, 0, 0, 0, 7])
         #expect(try codec.decode([Decimal].self, from: codec.encode([more, more])) == [price, price])

@@ -20,7 +20,7 @@ import Testing
         for codec in Self.codecs { try specimen.visit(Flip(codec: codec)) }
     }
 
-    @Test("A message of one type read as any other is a value or a typed error", arguments: CodableZoo.specimens)
+    @Test("Decoding a message as any other type gives a value or a typed error", arguments: CodableZoo.specimens)
     func confusion(_ specimen: Specimen) throws {
         for codec in Self.codecs {
             let collector = Encoded(codec: codec)
@@ -76,7 +76,7 @@ import Testing
 
     // MARK: - Depth
 
-    @Test func `Nesting up to the limit is fine, and one level more is refused both ways`() throws {
+    @Test func `Nesting up to the limit is accepted, and one level more is rejected both ways`() throws {
         for codec in Self.codecs {
             let limit = codec.depthMax
             let deep = nest(limit)
@@ -131,7 +131,7 @@ import Testing
 
     // MARK: - Errors
 
-    @Test func `An error says where it was met`() throws {
+    @Test func `An error names its position`() throws {
         struct Outer: Codable {
             var leaves: [Leaf]
         }

@@ -58,7 +58,7 @@ import Testing
         #expect(try codec.decode([String].self, from: bytes) == values)
     }
 
-    @Test func `More strings and names than a message numbers come back as they were`() throws {
+    @Test func `More strings and names than a message can number are restored`() throws {
         let values = Dictionary(uniqueKeysWithValues: (0..<6000).map { ("key \($0)", "value \($0 / 2)") })
         for codec in Self.codecs {
             #expect(try codec.decode([String: String].self, from: codec.encode(values)) == values)
@@ -70,7 +70,7 @@ import Testing
         #expect(bytes.count == 802)
     }
 
-    @Test func `Envelopes and snapshots go through`() throws {
+    @Test func `Envelopes and snapshots make the round trip`() throws {
         let metadata = SessionSyncMetadata(
             sessionID: UUID(), featureID: "workout", sourcePeerID: "watch", sequence: 7,
             causalTimestamp: SamplePayloads.start, payloadType: "event")

@@ -28,7 +28,7 @@ import Testing
         #expect(try CompactCodec().decode([Old].self, from: bytes) == [Old(), Old()])
     }
 
-    @Test(arguments: [true, false]) func `A reader may go on after an error`(direct: Bool) throws {
+    @Test(arguments: [true, false]) func `A reader may continue after an error`(direct: Bool) throws {
         struct Tolerant: Decodable {
             var leaf: String?
             var shapes: [Leaf]?

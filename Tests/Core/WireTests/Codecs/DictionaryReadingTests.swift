@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `A name that is defined and not used at once is numbered all the same`() throws {
+    @Test func `A name that is defined but not used at once is still numbered`() throws {
         let a = UInt8(ascii: "a")
         let b = UInt8(ascii: "b")
         // Defines a, a = 1; defines b, a = 2; b = 3.

@@ -162,7 +162,7 @@ import Testing
         init(from fields: inout WireFieldReader<Mixed.WireKeys>) throws(WireError) { light = try fields.read(.light) }
     }
 
-    @Test func `A type that goes on after a text that is none still finds the later ones`() throws {
+    @Test func `A type that continues after an invalid text still finds the later ones`() throws {
         var bytes = try CompactCodec(usesDirectPath: false).encode(["abcd", "later", "later"])
         let place = try #require(bytes.firstIndex(of: UInt8(ascii: "a")))
         bytes[place] = 0xFF

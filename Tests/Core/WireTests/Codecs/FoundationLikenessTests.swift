@@ -22,7 +22,7 @@ import Testing
         for program in CodableProgram.all {
             guard Self.isRegular(program) else {
                 for codec in Self.codecs where (try? codec.encode(program)) != nil {
-                    Issue.record("\(codec.id) takes two kinds of container: \(program)")
+                    Issue.record("\(codec.id) accepts two kinds of container: \(program)")
                 }
                 refused += 1
                 continue

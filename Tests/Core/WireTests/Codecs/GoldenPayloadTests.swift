@@ -23,7 +23,7 @@ struct GoldenPayloadTests {
         }
     }
 
-    @Test("no file is left of a payload that is gone")
+    @Test("no file remains of a removed payload")
     func files() throws {
         let expected = try GoldenPayload.all.flatMap { payload in try payload.files().map { payload.name + $0.suffix } }
         let found = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter { !$0.hasPrefix(".") }
@@ -31,7 +31,7 @@ struct GoldenPayloadTests {
         #expect(expected.count == Set(expected).count)
     }
 
-    @Test("a reader in Python, written from the document, understands them")
+    @Test("a reader in Python, written from the documentation, decodes them")
     func python() async throws {
         let script = Checkout.interop.appending(path: "decode_payloads.py").path
         let (status, text) = try await Program.run("python3", ["-B", "-X", "utf8", script, Self.folder.path])

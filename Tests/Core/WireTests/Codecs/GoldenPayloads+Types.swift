@@ -259,7 +259,7 @@ struct GoldenContainers: Codable, Equatable, Sendable {
         let single = try fields.superDecoder(forKey: .single).singleValueContainer().decode(Int.self)
         let parent = try Leaf(from: fields.superDecoder())
         guard first == number, single == number, text == "inner", third == leaf, parent == leaf else {
-            throw WireError(.invalidValue, "the containers say different things")
+            throw WireError(.invalidValue, "the containers differ")
         }
     }
 }

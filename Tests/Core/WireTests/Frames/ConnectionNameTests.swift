@@ -82,7 +82,7 @@ struct ConnectionNameTests {
         #expect(table.count == NameTable.capacityMax)
     }
 
-    @Test("names of 1 to 32 bytes are remembered, others are written in full", arguments: [0, 1, 31, 32, 33, 200])
+    @Test("names of 1 to 32 bytes are numbered, others are written in full", arguments: [0, 1, 31, 32, 33, 200])
     func lengths(count: Int) throws {
         var link = Link()
         let value = [String(repeating: "n", count: count): 1, "other": 2]
@@ -163,7 +163,7 @@ struct ConnectionNameTests {
         #expect(throws: WireError.self) { try Link.payloads(frames[1]) }
     }
 
-    @Test("a payload whose front is no list of names travels as it is")
+    @Test("a payload that doesn't start with a list of names is sent unchanged")
     func malformed() throws {
         let fronts: [[UInt8]] = [
             [19], [19, 0x80], [19, 3, 1, 97], [19, 1, 9, 97], [19, 0xFF, 0xFF, 0x7F], [19, 0], [19, 19],

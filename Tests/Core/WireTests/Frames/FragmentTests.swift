@@ -63,7 +63,7 @@ struct FragmentTests {
         #expect(try reassembler.receive(try #require(datagrams.last), now: .seconds(6)) == nil)
     }
 
-    @Test("incomplete frames never hold more than their bounds")
+    @Test("incomplete frames never exceed their bounds")
     func bounds() throws {
         var reassembler = FrameReassembler(framesMax: 3, bytesMax: 4000)
         for message in 0..<100 as Range<UInt32> {
@@ -77,7 +77,7 @@ struct FragmentTests {
         #expect(throws: WireError.self) { try reassembler.receive(huge, now: .zero) }
     }
 
-    @Test("impossible pieces are refused and change nothing")
+    @Test("invalid pieces are rejected and change nothing")
     func impossible() throws {
         var reassembler = FrameReassembler()
         let first = Self.fragment(message: 1, total: 250, piece: 100, index: 0, count: 100)

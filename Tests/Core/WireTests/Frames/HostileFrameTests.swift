@@ -30,7 +30,7 @@ struct HostileFrameTests {
         }
     }
 
-    @Test("no change of one byte goes unnoticed")
+    @Test("every changed byte is detected")
     func flip() throws {
         var encoder = FrameEncoder(codec: Sample.codec)
         for message in Sample.messages.prefix(5) {
@@ -60,7 +60,7 @@ struct HostileFrameTests {
         }
     }
 
-    @Test("a stream is read however it is split")
+    @Test("a stream is read in pieces of any size")
     func splits() throws {
         let messages = Sample.messages
         let stream = try Sample.stream(messages, compression: .zlib(minimumBytes: 48))

@@ -91,7 +91,7 @@ struct ReportTests {
         #expect(writer.count == 0)
     }
 
-    @Test("no number beyond 64 bits comes of a range")
+    @Test("a range never yields a number beyond 64 bits")
     func overflow() throws {
         let head: [UInt8] = [0, 0, 1, 2, 1, 2, 3, 4]
         func varint(_ value: UInt64) -> [UInt8] {

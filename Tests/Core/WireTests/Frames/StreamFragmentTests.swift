@@ -100,7 +100,7 @@ struct StreamFragmentTests {
         }
     }
 
-    @Test("a frame in pieces knows nothing of the connection", arguments: GoldenVector.ofConnection)
+    @Test("a frame in pieces is independent of the connection", arguments: GoldenVector.ofConnection)
     func standsAlone(vector: GoldenVector) throws {
         let frame = try vector.make()
         let codecs = try CodecTable([Sample.codec, CompactCodec()])
@@ -114,7 +114,7 @@ struct StreamFragmentTests {
         #expect(error?.code == .corrupted)
     }
 
-    @Test("a frame in pieces may be of a kind to be skipped")
+    @Test("a frame in pieces may be of an unknown kind that is skipped")
     func skipped() throws {
         let unknown = Sample.frame(
             kind: 99, flags: FrameFlags.skippable.rawValue, body: .init(repeating: 1, count: 100))
@@ -148,7 +148,7 @@ struct StreamFragmentTests {
         }
     }
 
-    @Test("a piece that cannot be ends the stream", arguments: GoldenVector.refusedPieces)
+    @Test("an invalid piece ends the stream", arguments: GoldenVector.refusedPieces)
     func impossible(vector: GoldenVector) throws {
         let bytes = try vector.make()
         var decoder = FrameStreamDecoder(codecs: try CodecTable([Sample.codec, CompactCodec()]))

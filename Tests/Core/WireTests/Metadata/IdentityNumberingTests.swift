@@ -114,9 +114,9 @@ struct IdentityNumberingTests {
         var statements: [KnownIdentities] = []
         var sent: Set<SessionSyncMetadata> = []
         for step in 0..<400 as Range<UInt64> {
-            let isWell = step >= 380
-            if isWell, step == 380 { (underWay, statements) = ([], []) }
-            switch isWell ? 100 : Int.random(in: 0..<100, using: &random) {
+            let isLossless = step >= 380
+            if isLossless, step == 380 { (underWay, statements) = ([], []) }
+            switch isLossless ? 100 : Int.random(in: 0..<100, using: &random) {
             case 0:
                 decoder = Self.decoder()
             case 1:
@@ -130,11 +130,11 @@ struct IdentityNumberingTests {
             encoder.setKnownIdentities(known)
             underWay.append(try Self.encode(metadata, &encoder))
             var isRead = false
-            while !underWay.isEmpty, isWell || Bool.random(using: &random) {
+            while !underWay.isEmpty, isLossless || Bool.random(using: &random) {
                 let place = Int.random(in: 0..<underWay.count, using: &random)
                 let datagram = underWay[place]
-                if isWell || Int.random(in: 0..<4, using: &random) > 0 { underWay.remove(at: place) }
-                if !isWell, Int.random(in: 0..<4, using: &random) == 0 { continue }
+                if isLossless || Int.random(in: 0..<4, using: &random) > 0 { underWay.remove(at: place) }
+                if !isLossless, Int.random(in: 0..<4, using: &random) == 0 { continue }
                 for read in try Self.decode(datagram, &decoder) {
                     try #require(sent.contains(read), "seed \(seed), step \(step)")
                     isRead = isRead || read == metadata
@@ -143,9 +143,11 @@ struct IdentityNumberingTests {
             }
             // The first datagrams after a change may be lost until the encoder knows of it.
             if step > 390 { try #require(isRead, "seed \(seed), step \(step)") }
-            while let place = statements.indices.randomElement(using: &random), isWell || Bool.random(using: &random) {
+            while let place = statements.indices.randomElement(using: &random),
+                isLossless || Bool.random(using: &random)
+            {
                 let statement = statements.remove(at: place)
-                if isWell || Bool.random(using: &random) { known = statement }
+                if isLossless || Bool.random(using: &random) { known = statement }
             }
         }
     }

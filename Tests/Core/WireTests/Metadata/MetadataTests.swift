@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Metadata on the wire")
 struct MetadataTests {
-    @Test("every field comes back with its very bits", arguments: 0..<20 as Range<UInt64>)
+    @Test("every field is restored to the bit", arguments: 0..<20 as Range<UInt64>)
     func roundTrip(seed: UInt64) throws {
         var generator = SplitMix64(seed: seed)
         for capacity in [0, 4, 63] {
@@ -96,7 +96,7 @@ struct MetadataTests {
         }
     }
 
-    @Test("texts that look alike keep their own spelling")
+    @Test("texts that look the same keep their own spelling")
     func spelling() throws {
         let composed = Sample.metadata(source: "caf\u{E9}")
         let decomposed = Sample.metadata(source: "cafe\u{301}")

@@ -8,7 +8,7 @@ import Testing
     private static let needsZeroconf: Comment = "needs python-zeroconf: python3 -m pip install zeroconf"
 
     @Test(
-        "python-zeroconf finds us, as announced and as changed, and hears our goodbye",
+        "python-zeroconf finds our service, sees its changes, and gets its goodbye",
         .enabled(if: Program.hasZeroconf, needsZeroconf))
     func foundByZeroconf() async throws {
         let type = ServiceType.unique()
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "we find what python-zeroconf announces, as announced and as changed, and hear its goodbye",
+        "we find python-zeroconf's service, see its changes, and get its goodbye",
         .enabled(if: Program.hasZeroconf, needsZeroconf))
     func zeroconfIsFound() async throws {
         let type = ServiceType.unique()

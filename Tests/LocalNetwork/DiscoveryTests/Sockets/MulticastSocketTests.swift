@@ -23,7 +23,7 @@ import Testing
         #expect(packet.arrival == MulticastSocket.Arrival(interfaceIndex: index, destination: destination))
     }
 
-    @Test("The same with IPv6, where this machine has it") func six() async throws {
+    @Test("An IPv6 packet is received likewise, if this machine has IPv6") func six() async throws {
         let home = IPAddress.v6(0, 1)
         guard let socket = try? MulticastSocket(on: loopback(), .v6, port: port),
             (try? socket.send([7], to: home, port: port, scope: 0)) != nil
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("Of a flood at most sixteen packets are read in one turn, and all in the end") func flood() async throws {
+    @Test("At most sixteen packets of a flood are read per turn, and all in the end") func flood() async throws {
         let flood = 100
         var options = MulticastDNSOptions(interfaces: [DiscoveryBackend.loopback])
         options.port = port
@@ -88,6 +88,6 @@ import Testing
             if let packet = try socket.receive(into: &buffer) { return packet }
             try await Task.sleep(for: .milliseconds(2))
         }
-        throw WaitedInVain(description: "waited in vain for a packet")
+        throw WaitTimedOut(description: "no packet arrived in time")
     }
 }

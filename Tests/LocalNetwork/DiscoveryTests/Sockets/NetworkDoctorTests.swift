@@ -4,7 +4,7 @@ import Testing
 @testable import MeshDiscovery
 
 @Suite struct NetworkDoctorTests {
-    @Test("whatever it finds on this machine, it says in single lines, and its findings survive JSON")
+    @Test("each finding on this machine is a single line, and survives JSON")
     func thisMachine() async throws {
         let findings = await NetworkDoctor().examine()
         for id in ["interface", "route", "port", "clock"] {
@@ -68,7 +68,7 @@ import Testing
             #expect(findings["port"].map(\.verdict) == [.blocked])
         }
 
-        @Test("a port that is shared is fine, and told") func portShared() throws {
+        @Test("a shared port is fine and is reported") func portShared() throws {
             let findings = try OwnNetwork.run(Self.twoEnds) {
                 let other = try MulticastSocket(boundTo: MulticastSocket.port, .v4)
                 return withExtendedLifetime(other) { NetworkDoctor().examineNow() }
@@ -77,7 +77,8 @@ import Testing
             #expect(findings["port"].first?.found.contains("shared") == true)
         }
 
-        @Test("a firewall that drops what comes or what goes is blocked", arguments: ["input", "output"])
+        @Test(
+            "a firewall that drops incoming or outgoing packets is reported as blocked", arguments: ["input", "output"])
         func firewall(_ hook: String) throws {
             let findings = try examine(
                 Self.twoEnds + [

@@ -14,7 +14,7 @@ struct NetworkInterfacesTests {
         #expect(indexes == Set(indexes).sorted())
     }
 
-    @Test("those that are up, carry multicast and lead to several others are used; the loopback only without them")
+    @Test("active multicast interfaces that aren't point-to-point are used; loopback only without them")
     func usable() {
         let lo = Self.entry("lo", isLoopback: true)
         let eth = Self.entry("eth0")
@@ -27,7 +27,7 @@ struct NetworkInterfacesTests {
         #expect(NetworkInterfaces.usable([bare, down]) == [])
     }
 
-    @Test("an interface that is asked for by name is used whatever it is, if it is up") func named() {
+    @Test("an interface named by the caller is used if it is up") func named() {
         let lo = Self.entry("lo", isLoopback: true)
         let tunnel = NetworkInterfaces.Entry(Self.entry("tun0").interface, isPointToPoint: true)
         #expect(NetworkInterfaces.usable([lo, tunnel], names: ["lo"]) == [lo])
@@ -35,7 +35,7 @@ struct NetworkInterfacesTests {
         #expect(NetworkInterfaces.usable([lo, tunnel], names: ["eth0"]) == [])
     }
 
-    @Test("a discovery on an interface that does not exist does not begin") func unknownName() {
+    @Test("a discovery on a nonexistent interface doesn't start") func unknownName() {
         let discovery = MulticastDNS(options: MulticastDNSOptions(interfaces: ["nowhere0"]))
         #expect { try discovery.start(DiscoveryRecorder()) } throws: {
             ($0 as? DiscoveryError)?.code == .noInterface

@@ -92,7 +92,7 @@ import Testing
         await Party.stop(seeker)
     }
 
-    @Test("of two under one name one is renamed, and both are found", arguments: DiscoveryPair.all)
+    @Test("one of two services with one name is renamed, and both are found", arguments: DiscoveryPair.all)
     func conflict(_ pair: DiscoveryPair) async throws {
         let type = ServiceType.unique()
         let (first, second, seeker) = try (
@@ -118,7 +118,7 @@ import Testing
         await Party.stop(first, second, seeker)
     }
 
-    @Test("starting is for once, stopping for as often as one likes", arguments: DiscoveryBackend.all)
+    @Test("starting works once, stopping any number of times", arguments: DiscoveryBackend.all)
     func lifecycle(_ backend: DiscoveryBackend) async throws {
         let party = try Party(backend, .unique())
         #expect(throws: DiscoveryError.self) { try party.discovery.start(party.recorder) }
@@ -129,7 +129,7 @@ import Testing
         await unused.stop()
     }
 
-    @Test("an object that is let go takes its announcement along", arguments: DiscoveryPair.all)
+    @Test("a released object withdraws its announcement", arguments: DiscoveryPair.all)
     func letGo(_ pair: DiscoveryPair) async throws {
         let type = ServiceType.unique()
         let seeker = try Party(pair.seeker, type)

@@ -8,7 +8,7 @@
     @Suite struct SystemDiscoveryTests {
         #if compiler(>=6.2)
             /// Runs in a separate process with a bus address at which no responder exists.
-            @Test("without a responder the observer is told") func unavailable() async {
+            @Test("the observer is notified if there is no responder") func unavailable() async {
                 await #expect(processExitsWith: .success) {
                     // Ends the process if it hangs.
                     alarm(600)
@@ -36,8 +36,7 @@
             if: ProcessInfo.processInfo.environment["MESH_OUTAGE"] != nil,
             "stops the responder: runs in Tests/Network/with-avahi env MESH_OUTAGE=1"))
     struct ResponderOutageTests {
-        @Test("when the responder goes everything is lost, and found again when it is back") func outage() async throws
-        {
+        @Test("services are lost with the responder, and found again when it returns") func outage() async throws {
             let type = ServiceType.unique()
             let (announcer, seeker) = try (Party(.system, type), Party(.system, type))
             announcer.announce("phone", port: 1)

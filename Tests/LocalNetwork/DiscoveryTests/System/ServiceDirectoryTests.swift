@@ -32,7 +32,7 @@
             expect(&directory, [])
         }
 
-        @Test("addresses of all locations are put together, IPv6 first, and go one by one") func addresses() {
+        @Test("addresses of all locations are combined, IPv6 first, and removed one by one") func addresses() {
             var directory = found()
             let isNew = directory.appeared(other)
             #expect(isNew)
@@ -45,7 +45,7 @@
             expect(&directory, [.lost(instance: "phone")])
         }
 
-        @Test("a location that was shown twice is gone when it was taken back twice") func appearances() {
+        @Test("a location reported twice is lost once removed twice") func appearances() {
             var directory = found()
             let isNew = directory.appeared(location)
             #expect(!isNew)
@@ -59,7 +59,7 @@
             #expect(!isGoneAgain)
         }
 
-        @Test("whichever location was resolved last says what port and attributes are") func newest() {
+        @Test("the location resolved last decides port and attributes") func newest() {
             var directory = found()
             _ = directory.appeared(other)
             directory.resolved(other, port: 9, attributes: [ServiceAttribute("a", "b")])
@@ -71,7 +71,7 @@
             #expect(service.attributes == [ServiceAttribute("a", "b")])
         }
 
-        @Test("an own name is not told, whatever its case; and is, once it is another's") func own() {
+        @Test("an own name isn't reported, whatever its case, until another service has it") func own() {
             var directory = found()
             directory.setOwn("PHONE")
             expect(&directory, [.lost(instance: "phone")])
@@ -99,7 +99,7 @@
             #expect(droppedCount == UInt64(locations + addresses))
         }
 
-        @Test("when the responder goes everything is lost, and what it says later is heard") func removeAll() {
+        @Test("services are lost with the responder, and its later reports count") func removeAll() {
             var directory = found()
             directory.removeAll()
             expect(&directory, [.lost(instance: "phone")])
@@ -113,8 +113,8 @@
             _ directory: inout ServiceDirectory, _ changes: [ServiceDirectory.Change],
             at location: SourceLocation = #_sourceLocation
         ) {
-            let told = directory.takeChanges()
-            #expect(told == changes, sourceLocation: location)
+            let found = directory.takeChanges()
+            #expect(found == changes, sourceLocation: location)
         }
 
         private func found() -> ServiceDirectory {

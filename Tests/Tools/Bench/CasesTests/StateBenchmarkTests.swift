@@ -4,7 +4,7 @@ import Testing
 
 @MainActor @Suite struct StateBenchmarkTests {
     @Test(arguments: StateSample.all)
-    func `Each change is counted, by fields it is a part of the value, and otherwise all of it`(sample: StateSample)
+    func `Each change is counted: with fields as a part of the value, otherwise as all of it`(sample: StateSample)
         async throws
     {
         for merge in StateSample.Merge.allCases {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshCodecBenchmark
 
-@Suite("What fits under a limit")
+@Suite("Capacity under a limit")
 struct CapacityTests {
     @Test("the largest count is found for even sizes, whatever the sample and the limit")
     func even() {
@@ -26,7 +26,7 @@ struct CapacityTests {
         }
     }
 
-    @Test("uneven sizes cost steps and not the answer")
+    @Test("uneven sizes cost steps but don't change the answer")
     func uneven() {
         let shapes: [(Int) -> Int] = [
             { $0 < 500 ? $0 : 500 + ($0 - 500) * 90 },
@@ -70,14 +70,14 @@ struct CapacityTests {
         }
     }
 
-    @Test("no number of frames is told where none would do")
+    @Test("no number of frames is reported if none suffices")
     func noFrames() {
         let size = CodecSize(limits: [limit("tiny", 63), limit("small", 64), limit("enough", 10_000)], bytes: 200_000)
         #expect(size.frames == ["enough": 21])
         #expect(size.fits == ["tiny": false, "small": false, "enough": false])
     }
 
-    @Test("capacity is measured, and reckoned above a mebibyte")
+    @Test("capacity is measured, and estimated above a mebibyte")
     func capacity() throws {
         let limits = [limit("udp", 1_200), limit("mqtt", 268_435_455)]
         let samples = BenchmarkPayload.Samples(count: 50) { Array(repeating: UInt64(7), count: $0) }

@@ -54,7 +54,7 @@ struct CodecBenchmarkTests {
         return try CodecBenchmark(BenchmarkContext(bus: bus, options: options, stopwatch: quick)).rows()
     }
 
-    @Test("every codec stands beside json and plist, with and without zlib, on every payload")
+    @Test("every codec is compared with json and plist, with and without zlib, on every payload")
     func everyCodec() throws {
         let rows = try rows([:])
         let names = rows.map { "\($0["payload"] ?? .text("")) \($0["codec"] ?? .text(""))" }
@@ -83,7 +83,7 @@ struct CodecBenchmarkTests {
         #expect(rows[0]["encodeVsJSON"] == .number(1))
     }
 
-    @Test("samples that would fit are told for the track, and zlib makes room for more")
+    @Test("the track's row has the number of samples that fit, and zlib fits more")
     func capacity() throws {
         let rows = try rows(["payload": "track"])
         let capacities = rows.map { row -> Int in
@@ -94,14 +94,14 @@ struct CodecBenchmarkTests {
         #expect(capacities[1] > capacities[0])
     }
 
-    @Test("a codec that does not decode what it encoded is an error that names it")
+    @Test("a codec that can't decode its own output is an error that names it")
     func brokenCodec() {
         #expect {
             try rows(["payload": "metrics"], codec: OtherCodec(isBroken: true))
         } throws: { "\($0)".hasPrefix("other does not decode what it encoded") }
     }
 
-    @Test("an unknown payload is one line that names those there are")
+    @Test("an unknown payload is an error of one line that lists the known ones")
     func unknownPayload() {
         let ids = "greeting, event, metrics, state, track, record, document"
         #expect {

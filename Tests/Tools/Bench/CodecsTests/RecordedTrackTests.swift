@@ -12,7 +12,7 @@ import Testing
 struct RecordedTrackTests {
     private let start = Date(timeIntervalSince1970: 1_700_000_000)
 
-    @Test("any number of samples: cut short, whole, and walked again later")
+    @Test("any number of samples: a part, the whole, and repeated")
     func counts() {
         let points = (0..<5).map { second in
             GPXPoint(
@@ -34,7 +34,7 @@ struct RecordedTrackTests {
         #expect(abs((whole.points[1].course ?? -1) - 0) < 0.001)
     }
 
-    @Test("standing still and equal times have neither speed nor course that are not numbers")
+    @Test("standing still and equal times give no NaN speed or course")
     func degenerate() {
         let point = GPXPoint(latitude: 45, longitude: 14, elevation: nil, time: start, heartRate: nil)
         let track = SampleTrack([point, point], count: 4)
@@ -42,7 +42,7 @@ struct RecordedTrackTests {
         #expect(SampleTrack([], count: 3).points.isEmpty)
     }
 
-    @Test("a file that cannot be read, or has no timed points, is one line")
+    @Test("a file that can't be read, or has no timed points, is an error of one line")
     func unreadable() throws {
         for (name, text) in [("none.gpx", nil), ("text.gpx", "hello"), ("empty.gpx", "<gpx version=\"1.1\"/>")] {
             let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID())-\(name)").path

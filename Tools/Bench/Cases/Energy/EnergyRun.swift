@@ -148,7 +148,7 @@ private final class EnergyDevice: Sendable {
             session.start()
             self.session.withLock { $0 = session }
         } catch {
-            problem.withLock { $0 = "a session could not open: \(error)" }
+            problem.withLock { $0 = "a session couldn't open: \(error)" }
         }
     }
 

@@ -23,7 +23,7 @@ enum EngineBenchmark {
         for count in [2, 5, 16] {
             let name = "event of one of \(count) members, for all of them"
             context.report(name)
-            rows.append(row(name, nanoseconds: try company(count)))
+            rows.append(row(name, nanoseconds: try group(count)))
         }
         for count in [500, 4_000, 16_000] {
             context.report("merge of \(count) + \(count)")
@@ -75,11 +75,11 @@ enum EngineBenchmark {
         return times.sorted()[times.count / 2] / .nanoseconds(1) / Double(Pair.batch)
     }
 
-    private static func company(_ count: Int) throws -> Double {
-        var company = try BenchmarkedCompany(count)
-        let times = try (0..<100).map { _ in try company.round() }
-        guard company.confirmedCount >= 98 * BenchmarkedCompany.batch else { throw NotApplied() }
-        return times.sorted()[times.count / 2] / .nanoseconds(1) / Double(BenchmarkedCompany.batch)
+    private static func group(_ count: Int) throws -> Double {
+        var group = try BenchmarkedGroup(count)
+        let times = try (0..<100).map { _ in try group.round() }
+        guard group.confirmedCount >= 98 * BenchmarkedGroup.batch else { throw NotApplied() }
+        return times.sorted()[times.count / 2] / .nanoseconds(1) / Double(BenchmarkedGroup.batch)
     }
 
     /// Memory while acknowledgements flow and confirmed events are folded.

@@ -160,7 +160,7 @@ extension EngineEnd {
                 case .duplicate: break
                 case .ignored: throw ToolError("event \(event.metadata.sequence) was not applied")
                 case .snapshotRequired(let expected, let received):
-                    throw ToolError("event \(received) came where \(expected) was due: these links lose nothing")
+                    throw ToolError("event \(received) arrived instead of \(expected), but these links lose nothing")
                 }
             }
         }

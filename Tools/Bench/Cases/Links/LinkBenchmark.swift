@@ -186,9 +186,9 @@ struct LinkBenchmark {
             }
             result = .success(())
         } catch is LinkEnded {
-            result = .failure(ToolError("\(name): the other end has gone; under way was: \(activity)"))
+            result = .failure(ToolError("\(name): the other end exited during: \(activity)"))
         } catch {
-            result = .failure(ToolError("\(name): \(error); under way was: \(activity)"))
+            result = .failure(ToolError("\(name): \(error), during: \(activity)"))
         }
         for transport in transports { await transport.close() }
         try result.get()

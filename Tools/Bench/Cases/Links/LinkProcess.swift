@@ -21,7 +21,9 @@ package enum LinkRole: String, CaseIterable, Sendable {
 
     /// Plays the role on the process's standard input and output until the other end goes.
     @MainActor package func play(_ link: MeasuredLink) async throws {
-        guard case .processes(_, let makeEnd) = link.form else { throw ToolError("\(link.id) joins no processes") }
+        guard case .processes(_, let makeEnd) = link.form else {
+            throw ToolError("\(link.id) doesn't connect processes")
+        }
         LinkCores.pin(to: .second)
         let raw = RawChannel(input: 0, output: 1)
         switch self {

@@ -6,7 +6,7 @@
 
     struct GatewayBenchCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "bench", abstract: "A gateway beside a WebSocket server that only writes, in one run.",
+            commandName: "bench", abstract: "Compares a gateway with a WebSocket server that only writes, in one run.",
             discussion: """
                 Server and load are processes of their own, on this machine. Ratios count: events delivered a second, memory \
                 of an idle session, and the return of all clients after every connection was cut, or the gateway was ended \
@@ -14,13 +14,13 @@
                 that pushes the same bytes to sockets that are there.
                 """)
 
-        @Option(help: "Idle sessions, and clients that come back.") var sessions = 10_000
-        @Option(help: "Clients that events are delivered to.") var clients = 1000
-        @Option(help: "Events for each of them.") var events = 100
-        @Option(help: "Events that each client has missed when it comes back.") var missed = 100
-        @Option(help: "Bytes of an event's payload.") var bytes = 100
-        @Option(help: "Handshakes a second, for the return that is admitted bit by bit.") var admission = 2000
-        @Option(help: "A Redis, for the return to a gateway that was ended and started again.") var redis: String?
+        @Option(help: "Number of idle sessions, and of clients that reconnect.") var sessions = 10_000
+        @Option(help: "Number of clients that receive events.") var clients = 1000
+        @Option(help: "Number of events for each client.") var events = 100
+        @Option(help: "Number of events that each client has missed when it reconnects.") var missed = 100
+        @Option(help: "Number of bytes in an event's payload.") var bytes = 100
+        @Option(help: "Handshakes per second, for the case with limited admission.") var admission = 2000
+        @Option(help: "A Redis, for the case in which clients reconnect to a restarted gateway.") var redis: String?
         @Flag(help: "Prints JSON: one object with `rows`, on one line.") var json = false
 
         func validate() throws {
@@ -154,7 +154,7 @@
             process.standardInput = input
             process.standardOutput = output
             try process.run()
-            guard let port = Int(Self.line(output)) else { throw ValidationError("the bench's server does not serve") }
+            guard let port = Int(Self.line(output)) else { throw ValidationError("the bench's server didn't start") }
             self.port = port
         }
 

@@ -14,9 +14,9 @@
         static let configuration = CommandConfiguration(commandName: "bench-server", shouldDisplay: false)
 
         @Flag(help: "The server that only writes.") var bare = false
-        @Option(help: "How many users there are, named by their number.") var users: Int
-        @Option(help: "Handshakes a second; 0 for all at once.") var admission = 0
-        @Option(help: "The Redis that keeps the events; the process's memory where none is given.") var redis: String?
+        @Option(help: "Number of users. Their names are their numbers.") var users: Int
+        @Option(help: "Handshakes per second; 0 for no limit.") var admission = 0
+        @Option(help: "The Redis that keeps the events. Without it, this process's memory.") var redis: String?
 
         func run() async throws {
             DescriptorLimit.raise(to: 65_536)

@@ -134,7 +134,7 @@
                 short: "\(count) \(isHeld ? "waiting" : "sent")", style: .yellow)
         }
 
-        // MARK: What lies between them
+        // MARK: Messages in flight
 
         private mutating func drawLane(_ top: Int) {
             let (start, room) = (boxWidth + 1, width - 2 * boxWidth - 2)
@@ -170,7 +170,7 @@
                 style: message.isHeld ? .yellow : isFromPhone ? .blue : .magenta)
         }
 
-        // MARK: What happened, and how it ended
+        // MARK: Remarks and the result
 
         private mutating func drawEnd(_ line: Int) -> Int {
             guard let agrees = scene.agrees else { return line }

@@ -89,7 +89,7 @@
             if isApart {
                 remark("out of range", "taps work on both sides", "and wait")
             } else {
-                remark("back in range", "what waited is on its way")
+                remark("back in range", "waiting taps are on their way")
             }
             for index in messages.indices where messages[index].isHeld || isApart {
                 messages[index].isHeld = isApart

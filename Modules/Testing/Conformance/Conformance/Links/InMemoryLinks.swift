@@ -116,7 +116,7 @@ extension LinkFixture {
     }
 }
 
-// MARK: - What the ends do
+// MARK: - Calls by the ends
 
 extension InMemoryLinks {
     fileprivate func open(_ index: Int, _ observer: any LinkObserver) {
@@ -124,11 +124,11 @@ extension InMemoryLinks {
             state.ends[index].observer = observer
             if lanes.keys.contains(where: { !$0.isLive }) {
                 for other in 0..<count where other != index {
-                    tell(index) { $0.found(.end(other), as: self.peerIDs?[other]) }
+                    notify(index) { $0.found(.end(other), as: self.peerIDs?[other]) }
                 }
                 for (packet, from) in state.ends[index].kept { deliver(packet, from: from, to: index) }
                 if state.ends[index].kept.count >= Self.keptMax {
-                    for other in 0..<count where other != index { tell(other) { $0.writable(.end(index)) } }
+                    for other in 0..<count where other != index { notify(other) { $0.writable(.end(index)) } }
                 }
                 state.ends[index].kept = []
             }
@@ -172,18 +172,18 @@ extension InMemoryLinks {
 
     fileprivate func close(_ index: Int) {
         state.withLock { state in
-            for other in 0..<count where other != index { part(Pair(index, other), &state, tellsOnly: other) }
+            for other in 0..<count where other != index { part(Pair(index, other), &state, notifiesOnly: other) }
             state.ends[index].observer = nil
         }
         calls.run()
     }
 
     private func deliver(_ packet: LinkPacket, from index: Int, to other: Int) {
-        tell(other) { $0.received(packet.bytes, on: packet.lane, from: .end(index)) }
+        notify(other) { $0.received(packet.bytes, on: packet.lane, from: .end(index)) }
     }
 
     /// Calls the end's observer, unless the end is closed by then.
-    private func tell(_ index: Int, _ what: @escaping @Sendable (any LinkObserver) -> Void) {
+    private func notify(_ index: Int, _ what: @escaping @Sendable (any LinkObserver) -> Void) {
         calls.add { [state] in
             if let observer = state.withLock({ $0.ends[index].observer }) { what(observer) }
         }
@@ -193,14 +193,15 @@ extension InMemoryLinks {
         guard lanes.keys.contains(where: \.isLive), state.ends[pair.low].observer != nil,
             state.ends[pair.high].observer != nil, state.connected.insert(pair).inserted
         else { return }
-        tell(pair.low) { [peerIDs] in $0.connected(.end(pair.high), as: peerIDs?[pair.high]) }
-        tell(pair.high) { [peerIDs] in $0.connected(.end(pair.low), as: peerIDs?[pair.low]) }
+        notify(pair.low) { [peerIDs] in $0.connected(.end(pair.high), as: peerIDs?[pair.high]) }
+        notify(pair.high) { [peerIDs] in $0.connected(.end(pair.low), as: peerIDs?[pair.low]) }
     }
 
-    private func part(_ pair: Pair, _ state: inout State, tellsOnly: Int? = nil) {
+    private func part(_ pair: Pair, _ state: inout State, notifiesOnly: Int? = nil) {
         guard state.connected.remove(pair) != nil else { return }
-        for (end, other) in [(pair.low, pair.high), (pair.high, pair.low)] where tellsOnly == nil || tellsOnly == end {
-            tell(end) { $0.disconnected(.end(other), reason: nil) }
+        for (end, other) in [(pair.low, pair.high), (pair.high, pair.low)]
+        where notifiesOnly == nil || notifiesOnly == end {
+            notify(end) { $0.disconnected(.end(other), reason: nil) }
         }
     }
 }

@@ -81,8 +81,8 @@ extension LinkFaults {
 
     /// Cuts all connections, because a transport has ended its own.
     func disconnect(_ address: LinkAddress, at end: Int) {
-        let isMeant = state.withLock { $0.ends[end].connections[address]?.reportedEpoch == $0.epoch }
-        if isMeant { cut() }
+        let isCurrent = state.withLock { $0.ends[end].connections[address]?.reportedEpoch == $0.epoch }
+        if isCurrent { cut() }
     }
 
     func mend() {

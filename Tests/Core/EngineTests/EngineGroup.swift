@@ -5,7 +5,7 @@ import MeshIdentity
 
 /// Any number of engines, the connections between them, and their apps. An app suspects each engine that it can't hear, and
 /// continues under a new incarnation when its own engine reports a fork.
-struct EngineCompany {
+struct EngineGroup {
     var engines: [String: ListEngine] = [:]
     /// The events that each engine has confirmed, in order.
     var confirmed: [String: [String]] = [:]
@@ -56,7 +56,7 @@ struct EngineCompany {
 
     func members(of name: String) -> [String] { self[name].membership.open.map(\.source.peerID) }
 
-    // MARK: - What happens
+    // MARK: - Actions
 
     mutating func add(_ name: String, founds: Bool = true) {
         incarnations += 1
@@ -92,13 +92,13 @@ struct EngineCompany {
     }
 
     /// Delivers new messages at once again. Delayed messages stay delayed.
-    mutating func hasten(_ sender: String, to receiver: String) {
+    mutating func deliverNow(_ sender: String, to receiver: String) {
         slow.remove(Route(sender: sender, receiver: receiver))
     }
 
     /// Delivers the delayed messages, even if the two no longer hear each other. Later messages arrive at once.
     mutating func release(_ sender: String, to receiver: String) throws {
-        hasten(sender, to: receiver)
+        deliverNow(sender, to: receiver)
         let route = Route(sender: sender, receiver: receiver)
         let late = waiting.filter { $0.route == route }
         waiting.removeAll { $0.route == route }
@@ -136,7 +136,7 @@ struct EngineCompany {
     /// Runs until the condition holds, and stops even in the middle of a round.
     /// - Returns: true if the condition holds.
     mutating func run(
-        upTo rounds: Int, suspects: Bool = true, until holds: (EngineCompany) -> Bool
+        upTo rounds: Int, suspects: Bool = true, until holds: (EngineGroup) -> Bool
     ) throws -> Bool {
         for _ in 0..<rounds {
             for name in names {

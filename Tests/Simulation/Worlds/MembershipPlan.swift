@@ -1,5 +1,5 @@
 /// The start of a group with changing members, and the settings of its apps.
-struct CompanyPlan: Sendable, Equatable {
+struct MembershipPlan: Sendable, Equatable {
     /// The peers present from the start: members of one group, or two peers that find each other. The others are
     /// invited.
     var founders: SmallSet = []
@@ -12,12 +12,12 @@ struct CompanyPlan: Sendable, Equatable {
 }
 
 /// A membership event: a peer joins, leaves, or is lost.
-public enum CompanyFault: Sendable, Equatable {
+public enum MembershipFault: Sendable, Equatable {
     /// The peer appears. The user of `by`, or of the next peer that is a member, invites it.
     case invitation(by: Int)
     /// The peer leaves for good.
     case leaving
-    /// The peer's user stops waiting for the others.
+    /// The peer's user removes the others.
     case goingOn
     /// The lowest member of the newest view, which would be the first to propose the next view, is lost. The peer
     /// itself is lost if there is no such member.
@@ -32,24 +32,24 @@ public enum CompanyFault: Sendable, Equatable {
     }
 }
 
-extension CompanyFault: CustomStringConvertible {
+extension MembershipFault: CustomStringConvertible {
     /// The text that follows the peer's name.
     public var description: String {
         switch self {
-        case .invitation(let other): " comes and is let in by \(Schedule.name(of: other))"
+        case .invitation(let other): " joins, invited by \(Schedule.name(of: other))"
         case .leaving: " leaves"
-        case .goingOn: " goes on without the others"
-        case .primaryLost(.forGood): ", or whoever is the lowest member then, stops for good"
-        case .primaryLost(.ofStore): ", or whoever is the lowest member then, loses its store"
-        case .primaryLost(.forAWhile): ", or whoever is the lowest member then, is not running for a while"
+        case .goingOn: " removes the others"
+        case .primaryLost(.forGood): ", or the lowest member at that time, stops for good"
+        case .primaryLost(.ofStore): ", or the lowest member at that time, loses its store"
+        case .primaryLost(.forAWhile): ", or the lowest member at that time, stops for a while"
         }
     }
 }
 
-extension CompanyPlan: CustomStringConvertible {
+extension MembershipPlan: CustomStringConvertible {
     var description: String {
         var parts = ["at first \(Schedule.names(of: founders))"]
-        parts.append(lease.map { "suspected after \($0) ms" } ?? "nobody suspects")
+        parts.append(lease.map { "suspected after \($0) ms" } ?? "no peer suspects another")
         if hasProvenLinks { parts.append("proven links") }
         return parts.joined(separator: ", ")
     }

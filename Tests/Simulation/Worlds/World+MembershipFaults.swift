@@ -5,11 +5,11 @@ import MeshVirtualTime
 
 // Users' decisions about the group's members.
 extension World {
-    func begin(_ what: CompanyFault, by peer: Int, _ index: Int32) throws(Violation) {
+    func begin(_ what: MembershipFault, by peer: Int, _ index: Int32) throws(Violation) {
         switch what {
         case .invitation(let host): try invite(peer, host, index)
         case .leaving: try leave(peer)
-        case .goingOn: try goOn(peer)
+        case .goingOn: try removeOthers(at: peer)
         case .primaryLost(let loss): try losePrimary(loss, orElse: peer)
         }
     }
@@ -25,52 +25,54 @@ extension World {
             return agenda.enter(.fault(index), at: now + 100_000)
         }
         outcome.faults[.invitation] += 1
-        trace(peer) { "comes" }
-        company?.absent.remove(peer)
+        trace(peer) { "joins" }
+        membership?.absent.remove(peer)
         situations[peer] = Situation(clockOffset: situations[peer].clockOffset)
         forgetSilence(of: peer)
         guard !schedule.isOwn else { return }
-        trace(host) { "lets \(name(peer)) in" }
+        trace(host) { "invites \(name(peer))" }
         replicas[host].engine.invite(name(peer))
         try settle(host)
     }
 
     private func leave(_ peer: Int) throws(Violation) {
-        guard isAwake(peer), replicas[peer].outline.isSealed, mayGo(peer) else { return }
+        guard isAwake(peer), replicas[peer].outline.isSealed, canLosePeer(peer) else { return }
         outcome.faults[.leaving] += 1
         trace(peer) { "leaves" }
-        company?.leaving.insert(peer)
+        membership?.leaving.insert(peer)
         replicas[peer].engine.leave()
         try settle(peer)
     }
 
-    private func goOn(_ peer: Int) throws(Violation) {
+    private func removeOthers(at peer: Int) throws(Violation) {
         guard isAwake(peer), replicas[peer].outline.isSealed else { return }
-        try goOn(peer, without: replicas.indices.filter { $0 != peer })
+        try remove(replicas.indices.filter { $0 != peer }, at: peer)
     }
 
-    func goOn(_ peer: Int, without others: [Int]) throws(Violation) {
+    func remove(_ others: [Int], at peer: Int) throws(Violation) {
         outcome.faults[.goingOn] += 1
-        trace(peer) { "goes on without \(others.map(name))" }
-        if let company, !company.goingOn.isEmpty, !company.goingOn.contains(peer) { ghost.views.mayBranch = true }
+        trace(peer) { "removes \(others.map(name))" }
+        if let membership, !membership.goingOn.isEmpty, !membership.goingOn.contains(peer) {
+            ghost.views.mayBranch = true
+        }
         // The others may have decided a view that this member hasn't heard of. Rule 21 then allows two of that number.
         if let line = line(of: peer), let newest = ghost.views.newest(of: line),
             newest.number > replicas[peer].engine.view
         {
             ghost.views.mayBranch = true
         }
-        company?.goingOn.insert(peer)
-        replicas[peer].engine.goOn(without: Set(others.map(name)))
+        membership?.goingOn.insert(peer)
+        replicas[peer].engine.removeMembers(Set(others.map(name)))
         try settle(peer)
     }
 
     /// Stops the lowest member of the newest view, if the others can continue without it.
-    private func losePrimary(_ loss: CompanyFault.Loss, orElse peer: Int) throws(Violation) {
+    private func losePrimary(_ loss: MembershipFault.Loss, orElse peer: Int) throws(Violation) {
         let line = core.lazy.compactMap { self.line(of: $0) }.first
         let lowest = line.flatMap { ghost.views.newest(of: $0)?.open.first?.peerID }
         let primary = lowest.flatMap(index) ?? peer
-        guard isAwake(primary), mayGo(primary) else { return }
-        outcome.company.primariesLost += 1
+        guard isAwake(primary), canLosePeer(primary) else { return }
+        outcome.membership.primariesLost += 1
         outcome.faults[.primaryLost] += 1
         trace(primary) { "is lost (\(loss))" }
         switch loss {
@@ -89,8 +91,8 @@ extension World {
 
     /// True if another member of the newest view is present for good and isn't about to leave. A group that has lost
     /// every store is lost. Two peers that both lose their stores start over.
-    func mayGo(_ peer: Int) -> Bool {
-        guard company != nil else { return true }
+    func canLosePeer(_ peer: Int) -> Bool {
+        guard membership != nil else { return true }
         guard !isOut(peer), !isLeaving(peer) else { return false }
         guard replicas[peer].outline.isSealed else { return true }
         guard let line = line(of: peer), let newest = ghost.views.newest(of: line) else { return false }
@@ -100,13 +102,13 @@ extension World {
         }
     }
 
-    // MARK: - When everything is mended
+    // MARK: - After healing
 
-    func meetAgain() {
-        guard company != nil else { return }
+    func beginDecisions() {
+        guard membership != nil else { return }
         for peer in replicas.indices where !conditions.abandoned.contains(peer) { forgetSilence(of: peer) }
         let seen = newestView?.view.number
-        company?.lastSeen = seen
+        membership?.lastSeen = seen
         enter(.decide, atMilliseconds: schedule.healing + 1_500)
     }
 
@@ -118,24 +120,26 @@ extension World {
         let isOneGroup = members.allSatisfy { self.line(of: $0)?.group == line.group }
         for host in members {
             let membership = replicas[host].engine.membership
-            let letGo = hearsNoMember(host) ? [] : membership.closed
-            let known = Set(membership.open.map(\.source.peerID) + letGo.map(\.source.peerID))
+            let removed = isLeftWithoutMembers(host) ? [] : membership.closed
+            let known = Set(membership.open.map(\.source.peerID) + removed.map(\.source.peerID))
             for peer in core where peer != host && !(isOneGroup && known.contains(name(peer))) {
                 // One user's devices need no invitation, unless one of the two has removed the other.
-                if schedule.isOwn, !hearsNoMember(host), !hasLetGo(host, peer), !hasLetGo(peer, host) { continue }
+                if schedule.isOwn, !isLeftWithoutMembers(host), !hasRemoved(host, peer), !hasRemoved(peer, host) {
+                    continue
+                }
                 replicas[host].engine.invite(name(peer))
             }
         }
     }
 
-    private func hasLetGo(_ host: Int, _ peer: Int) -> Bool {
+    private func hasRemoved(_ host: Int, _ peer: Int) -> Bool {
         let membership = replicas[host].engine.membership
         return membership.closed.contains { $0.source.peerID == name(peer) }
             && !membership.open.contains { $0.source.peerID == name(peer) }
     }
 
     /// True if the other members of its view are gone, while others are in a newer view.
-    private func hearsNoMember(_ host: Int) -> Bool {
+    private func isLeftWithoutMembers(_ host: Int) -> Bool {
         let engine = replicas[host].engine
         let others = core.filter { $0 != host }
         return engine.view < newestView?.view.number ?? 0
@@ -145,18 +149,18 @@ extension World {
     /// Makes users decide, now and then. They admit peers that they miss. If the remaining members of the newest view
     /// aren't a majority of it, they stop waiting for the others.
     func decide() throws(Violation) {
-        guard let company else { return }
+        guard let membership else { return }
         // Users decide again, because a peer admitted just before may be one that stays away.
         if now < UInt64(schedule.healing + 4_000) * 1_000 { agenda.enter(.decide, at: now + 1_500_000) }
-        if company.isLost { return }
+        if membership.isLost { return }
         guard let (line, newest) = newestView else { return loseGroup() }
         let left = core.filter { self.line(of: $0) == line && newest.open.contains(replicas[$0].outline.source) }
         guard let decider = left.first(where: { !isLeaving($0) }) ?? left.first else { return loseGroup() }
         inviteEachOther(line)
         // If the view is new, its decision may still be in flight.
-        let stands = company.lastSeen == newest.number
-        self.company?.lastSeen = newest.number
-        guard company.plan.lease != nil, stands, 2 * left.count <= newest.open.count else {
+        let stands = membership.lastSeen == newest.number
+        self.membership?.lastSeen = newest.number
+        guard membership.plan.lease != nil, stands, 2 * left.count <= newest.open.count else {
             return try settle(decider)
         }
         let known = replicas[decider].engine
@@ -165,7 +169,7 @@ extension World {
         if known.membership.open.count == 2, core.contains(missing[0]) { return try settle(decider) }
         // The missing peers may have decided another view, which no other member will hear of.
         if missing.contains(where: { situations[$0].isRunning }) { ghost.views.mayBranch = true }
-        try goOn(decider, without: missing)
+        try remove(missing, at: decider)
     }
 
     /// The newest view of the group with the highest view number. Of equal ones, the group with the most members.
@@ -176,7 +180,7 @@ extension World {
     }
 
     private func loseGroup() {
-        outcome.company.groupsLost += 1
-        company?.isLost = true
+        outcome.membership.groupsLost += 1
+        membership?.isLost = true
     }
 }

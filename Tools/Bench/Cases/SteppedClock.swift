@@ -2,13 +2,13 @@ import Foundation
 import MeshBase
 
 /// A manual clock that advances only on request, until it is switched to run in real time.
-final class ToldTime: Sendable {
+final class SteppedClock: Sendable {
     private struct State {
         var elapsed = 0.0
-        var goesSince: ContinuousClock.Instant?
+        var realTimeSince: ContinuousClock.Instant?
         var waiters: [(until: Double, continuation: CheckedContinuation<Void, Never>)] = []
 
-        var now: Double { elapsed + (goesSince.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0) }
+        var now: Double { elapsed + (realTimeSince.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0) }
     }
 
     let start = Date(timeIntervalSince1970: 1_767_225_600)
@@ -22,19 +22,19 @@ final class ToldTime: Sendable {
     var wait: @Sendable (Duration) async throws -> Void {
         { [self] duration in
             await withCheckedContinuation { continuation in
-                let goes = state.withLock { state in
-                    guard state.goesSince == nil else { return true }
+                let isRealTime = state.withLock { state in
+                    guard state.realTimeSince == nil else { return true }
                     state.waiters.append((state.elapsed + duration / .seconds(1), continuation))
                     return false
                 }
-                if goes { continuation.resume() }
+                if isRealTime { continuation.resume() }
             }
-            if state.withLock({ $0.goesSince != nil }) { try await Task.sleep(for: duration) }
+            if state.withLock({ $0.realTimeSince != nil }) { try await Task.sleep(for: duration) }
             try Task.checkCancellation()
         }
     }
 
-    func pass(to elapsed: Double) {
+    func advance(to elapsed: Double) {
         let due = state.withLock { state in
             state.elapsed = elapsed
             let due = state.waiters.filter { $0.until <= elapsed }
@@ -44,9 +44,9 @@ final class ToldTime: Sendable {
         for waiter in due { waiter.continuation.resume() }
     }
 
-    func goesByItself() {
-        state.withLock { $0.goesSince = .now }
-        pass(to: state.withLock(\.elapsed))
+    func runInRealTime() {
+        state.withLock { $0.realTimeSince = .now }
+        advance(to: state.withLock(\.elapsed))
         let rest = state.withLock { state in
             defer { state.waiters = [] }
             return state.waiters

@@ -2,8 +2,8 @@ import MeshEngine
 import MeshIdentity
 
 /// The membership state of each app in a group with changing members, and the decisions left to users.
-struct WorldCompany {
-    let plan: CompanyPlan
+struct WorldMembership {
+    let plan: MembershipPlan
     /// Virtual microseconds at which each app last heard each other peer, by peer.
     var heard: [[UInt64]]
     /// Virtual microseconds at which each app last heard each other peer name its group, by peer. Not every frame does.
@@ -41,7 +41,7 @@ struct WorldCompany {
         let launchCount: Int
     }
 
-    init(_ plan: CompanyPlan, peerCount: Int) {
+    init(_ plan: MembershipPlan, peerCount: Int) {
         self.plan = plan
         heard = Array(repeating: Array(repeating: 0, count: peerCount), count: peerCount)
         reported = heard
@@ -53,34 +53,34 @@ struct WorldCompany {
 
 /// The group duties of an app: it reports silent peers to its engine, joins and leaves.
 extension World {
-    func beginCompany() {
+    func stopAbsentPeers() {
         for peer in replicas.indices where isOut(peer) { situations[peer].isRunning = false }
     }
 
     /// True if the peer hasn't joined yet, or has left.
     func isOut(_ peer: Int) -> Bool {
-        guard let company else { return false }
-        return company.absent.contains(peer) || company.gone.contains(peer)
+        guard let membership else { return false }
+        return membership.absent.contains(peer) || membership.gone.contains(peer)
     }
 
-    func isLeaving(_ peer: Int) -> Bool { company?.leaving.contains(peer) ?? false }
+    func isLeaving(_ peer: Int) -> Bool { membership?.leaving.contains(peer) ?? false }
 
     /// The group of a peer, and its branch.
     func line(of peer: Int) -> GroupLine? {
-        replicas[peer].outline.group.map { GroupLine(group: $0, branch: company?.branches[peer] ?? 0) }
+        replicas[peer].outline.group.map { GroupLine(group: $0, branch: membership?.branches[peer] ?? 0) }
     }
 
     /// Resets silence timers: a launched app hasn't heard any peer yet and waits for all.
     func forgetSilence(of peer: Int) {
-        guard company != nil else { return }
-        company?.heard[peer] = replicas.map { _ in now }
-        company?.reported[peer] = replicas.map { _ in now }
+        guard membership != nil else { return }
+        membership?.heard[peer] = replicas.map { _ in now }
+        membership?.reported[peer] = replicas.map { _ in now }
     }
 
     func suspectUnheard(_ peer: Int) {
-        guard let company, let lease = company.plan.lease else { return }
+        guard let membership, let lease = membership.plan.lease else { return }
         let silent = replicas.indices.filter { other in
-            other != peer && now - min(now, company.heard[peer][other]) > UInt64(lease) * 1_000
+            other != peer && now - min(now, membership.heard[peer][other]) > UInt64(lease) * 1_000
         }
         replicas[peer].engine.suspect(Set(silent.map(name)))
     }
@@ -90,23 +90,23 @@ extension World {
 
     /// True if a link accepts the frame. A link may prove the identity of its peer.
     func canPass(_ frame: Frame<Feature>, from sender: Int, to receiver: Int) -> Bool {
-        guard let company, company.plan.hasProvenLinks, let author = frame.author, author != name(sender) else {
+        guard let membership, membership.plan.hasProvenLinks, let author = frame.author, author != name(sender) else {
             return true
         }
         outcome.faults[.speakingForAnother] += 1
-        trace(receiver) { "refuses of \(name(sender)): \(frame)" }
+        trace(receiver) { "rejects from \(name(sender)): \(frame)" }
         return false
     }
 
     // MARK: - Alarms
 
     /// - Returns: True if the alarm was expected and is handled.
-    func heedOfCompany(_ alarm: SessionAlarm, at peer: Int) throws(Violation) -> Bool {
-        guard company != nil else { return false }
+    func handleMembershipAlarm(_ alarm: SessionAlarm, at peer: Int) throws(Violation) -> Bool {
+        guard membership != nil else { return false }
         switch alarm {
         case .fenced: return true
         case .forked(let place) where place.source == replicas[peer].outline.source:
-            guard company?.fenced.contains(place.source) ?? false else { return false }
+            guard membership?.fenced.contains(place.source) ?? false else { return false }
             if isLeaving(peer) {
                 go(peer)
             } else {
@@ -123,13 +123,13 @@ extension World {
     private func go(_ peer: Int) {
         trace(peer) { "has left" }
         forgiveStore(of: peer)
-        company?.gone.insert(peer)
+        membership?.gone.insert(peer)
         situations[peer].isRunning = false
     }
 
     /// Allows the loss of events that only this peer's store has.
     func forgiveStore(of peer: Int) {
         ghost.forgive(eventsNotIn: otherStores(than: peer))
-        if company != nil { ghost.expectCuts(of: name(peer)) }
+        if membership != nil { ghost.expectCuts(of: name(peer)) }
     }
 }

@@ -4,7 +4,7 @@ import MeshFoundation
 import MeshIdentity
 
 /// Any number of engines that call each other directly. They submit in turn, and each confirms every event.
-struct BenchmarkedCompany {
+struct BenchmarkedGroup {
     typealias Engine = SessionSyncEngine<Int, Int, SummingReducer, AcceptingConflictPolicy<Int, Int>>
 
     /// Number of events of all members between two exchanges.

@@ -3,7 +3,7 @@ import MeshBase
 extension Schedule {
     /// Draws a group whose members change.
     /// - Parameter members: The number of peers; nil lets the seed decide.
-    init(companyOf members: Int?, seed: UInt64, stores: SimulatedStores) {
+    init(groupOf members: Int?, seed: UInt64, stores: SimulatedStores) {
         // A separate sequence of random numbers from those of the other settings.
         var random = SplitMix64(seed: seed ^ 0xC0_4BA5)
         self.seed = seed
@@ -11,18 +11,18 @@ extension Schedule {
         peerCount = members ?? size
         isPaired = random.happens(rate: 0.5)
         (span, healing, end) = peerCount > 5 ? (6_000, 10_000, 20_000) : (5_000, 8_000, 17_000)
-        conditions = Conditions(company: peerCount, random: &random)
+        conditions = Conditions(groupOf: peerCount, random: &random)
         // Taps continue after everything is mended, because those taps must be confirmed, too.
         taps = Self.taps(peerCount: peerCount, span: healing + 1_000, random: &random)
         faults = []
         self.stores = stores
-        setting = .company
+        setting = .membership
         if stores == .faulty {
             conditions.refusedCommit = random.element([0, 0.005, 0.02])
             conditions.tornCommit = random.element([0, 0.005, 0.02])
         }
         let plan = drawPlan(random: &random)
-        company = plan
+        membership = plan
         drawFaults(plan, random: &random)
         faults.sort { $0.at < $1.at }
     }
@@ -34,11 +34,11 @@ extension Schedule {
         peerCount = members ?? random.element([3, 4, 5])
         isPaired = true
         (span, healing, end) = (5_000, 8_000, 17_000)
-        conditions = Conditions(company: peerCount, random: &random)
+        conditions = Conditions(groupOf: peerCount, random: &random)
         taps = Self.taps(peerCount: peerCount, span: healing + 1_000, random: &random)
         faults = Self.faults(peerCount: peerCount, span: span, random: &random)
         setting = .hub
-        company = CompanyPlan(founders: [0, 1, 2], lease: nil)
+        membership = MembershipPlan(founders: [0, 1, 2], lease: nil)
         for peer in stride(from: 3, to: peerCount, by: 1) {
             add(.invitation(by: 0), peer, at: 100 + random.below(span * 2 / 3))
         }
@@ -52,8 +52,8 @@ extension Schedule {
         faults.sort { $0.at < $1.at }
     }
 
-    private func drawPlan(random: inout SplitMix64) -> CompanyPlan {
-        var plan = CompanyPlan()
+    private func drawPlan(random: inout SplitMix64) -> MembershipPlan {
+        var plan = MembershipPlan()
         let some = 2 + random.below(peerCount - 1)
         let size = random.happens(rate: 0.4) ? peerCount : some
         plan.founders = .drawn(isPaired ? size : 2, of: peerCount, &random)
@@ -64,7 +64,7 @@ extension Schedule {
         return plan
     }
 
-    private mutating func drawFaults(_ plan: CompanyPlan, random: inout SplitMix64) {
+    private mutating func drawFaults(_ plan: MembershipPlan, random: inout SplitMix64) {
         faults = Self.faults(peerCount: peerCount, span: span, random: &random)
         for peer in 0..<peerCount where !plan.founders.contains(peer) {
             add(.invitation(by: random.below(peerCount)), peer, at: 100 + random.below(span * 2 / 3))
@@ -76,18 +76,18 @@ extension Schedule {
         // Without a lease no member is removed, so the group waits for a peer that never returns.
         guard plan.lease != nil else { return stopOneForGood(random: &random) }
         for _ in 0..<random.element([0, 0, 1, 1, 2]) {
-            add(.primaryLost(random.element(CompanyFault.Loss.allCases)), 0, at: 500 + random.below(span))
+            add(.primaryLost(random.element(MembershipFault.Loss.allCases)), 0, at: 500 + random.below(span))
         }
         loseStores(random: &random)
         if random.happens(rate: 0.2) { add(.leaving, random.below(peerCount), at: 500 + random.below(span)) }
-        if peerCount == 2 { goOnAlone(random: &random) }
+        if peerCount == 2 { removeOtherPeer(random: &random) }
         abandonSome(random: &random)
     }
 
     private mutating func add(_ fault: PlannedFault) { faults.append(fault) }
 
-    private mutating func add(_ fault: CompanyFault, _ peer: Int, at time: Int) {
-        add(PlannedFault(at: time, duration: 0, peer: peer, fault: .company(fault)))
+    private mutating func add(_ fault: MembershipFault, _ peer: Int, at time: Int) {
+        add(PlannedFault(at: time, duration: 0, peer: peer, fault: .membership(fault)))
     }
 
     /// Partitions one peer, a minority, or half of the group.
@@ -103,7 +103,7 @@ extension Schedule {
     private mutating func stopOneForGood(random: inout SplitMix64) {
         let peer = random.below(peerCount)
         // The others are a majority, so they can admit newcomers.
-        guard random.happens(rate: 0.7), isPaired, company?.founders.count ?? 0 > 2 else { return }
+        guard random.happens(rate: 0.7), isPaired, membership?.founders.count ?? 0 > 2 else { return }
         conditions.abandoned = [peer]
         add(PlannedFault(at: 1_500 + random.below(span - 1_500), duration: end, peer: peer, fault: .stop))
     }
@@ -123,7 +123,7 @@ extension Schedule {
     }
 
     /// Lets the user decide for one side while the other is partitioned, and rarely for both sides.
-    private mutating func goOnAlone(random: inout SplitMix64) {
+    private mutating func removeOtherPeer(random: inout SplitMix64) {
         guard random.happens(rate: 0.5) else { return }
         let (at, peer) = (500 + random.below(span - 1_500), random.below(2))
         add(
@@ -145,7 +145,7 @@ extension Schedule {
 }
 
 extension Conditions {
-    fileprivate init(company peerCount: Int, random: inout SplitMix64) {
+    fileprivate init(groupOf peerCount: Int, random: inout SplitMix64) {
         self.init(peerCount: peerCount, random: &random)
         // A peer's absence is noticed only at exchanges. Events that wait until then need space.
         ownEventsMax = random.element([40, 400])

@@ -5,52 +5,54 @@ import MeshIdentity
 extension World {
     /// Checks that a member never returns to an earlier view, and that a number means one view.
     func noteView(_ peer: Int) throws(Violation) {
-        guard let company else { return }
+        guard let membership else { return }
         let replica = replicas[peer]
-        let standing = WorldCompany.Standing(
+        let standing = WorldMembership.Standing(
             source: replica.outline.source, group: replica.outline.group, number: replica.engine.view,
             launchCount: replica.launchCount)
-        let before = company.standings[peer]
+        let before = membership.standings[peer]
         guard standing != before else { return }
-        self.company?.standings[peer] = standing
+        self.membership?.standings[peer] = standing
         guard let group = standing.group, replica.outline.isSealed else { return }
         let isSame = standing.group == before?.group && standing.source == before?.source
         if isSame, let before, standing.launchCount == before.launchCount, standing.number < before.number {
             throw Violation("\(replica.name) goes back from view \(before.number) to view \(standing.number)")
         }
         if let unreal = replica.engine.membership.open.first(where: { index(of: $0.source.peerID) == nil }) {
-            throw Violation("\(unreal.source) doesn't exist, and is a member in the view of \(replica.name)")
+            throw Violation("\(unreal.source) doesn't exist but is a member in the view of \(replica.name)")
         }
         let (branch, newcomers) = try ghost.views.install(
-            standing.number, replica.engine.membership, in: group, from: isSame ? company.branches[peer] : nil)
-        self.company?.branches[peer] = branch
+            standing.number, replica.engine.membership, in: group, from: isSame ? membership.branches[peer] : nil)
+        self.membership?.branches[peer] = branch
         trace(peer) { "is in view \(standing.number) with \(replica.engine.membership.open.map(\.source))" }
         guard let newcomers, standing.number > 0 else { return }
-        outcome.company.views += 1
+        outcome.membership.views += 1
         for source in newcomers { count(source) }
     }
 
     /// Records fenced sources. A fenced peer takes another name, even if it crashes first.
     func noteFences(_ alarms: [SessionAlarm], at peer: Int) {
-        guard company != nil, alarms.contains(where: { if case .fenced = $0 { true } else { false } }) else { return }
-        outcome.company.fences += 1
-        company?.fenced.insert(replicas[peer].outline.source)
+        guard membership != nil, alarms.contains(where: { if case .fenced = $0 { true } else { false } }) else {
+            return
+        }
+        outcome.membership.fences += 1
+        membership?.fenced.insert(replicas[peer].outline.source)
         guard let line = line(of: peer) else { return }
-        company?.leftBehind.append(.init(peer: peer, line: line, folded: replicas[peer].engine.folded))
+        membership?.leftBehind.append(.init(peer: peer, line: line, folded: replicas[peer].engine.folded))
     }
 
     private func count(_ newcomer: SessionSource) {
         switch replicas.first(where: { $0.outline.source == newcomer })?.origin {
-        case .first: outcome.company.joins += 1
-        case .reincarnated: outcome.company.returns += 1
-        case .lostStore: outcome.company.replacements += 1
+        case .first: outcome.membership.joins += 1
+        case .reincarnated: outcome.membership.returns += 1
+        case .lostStore: outcome.membership.replacements += 1
         case nil: break
         }
     }
 
     /// Records the promise that a member has frozen until the next view.
     func noteFrozen(_ envelope: SessionSyncEnvelope<SessionControl>, of peer: Int) throws(Violation) {
-        guard company != nil, let view = envelope.payload.view, let frozen = view.change?.frozen,
+        guard membership != nil, let view = envelope.payload.view, let frozen = view.change?.frozen,
             let line = line(of: peer)
         else {
             return
@@ -61,7 +63,7 @@ extension World {
     func checkConfirmedInView(
         _ events: [SessionConfirmedEvent<Feature.Event>], at peer: Int
     ) throws(Violation) {
-        guard company != nil, let line = line(of: peer) else { return }
+        guard membership != nil, let line = line(of: peer) else { return }
         let number = replicas[peer].engine.view
         for event in events {
             let metadata = event.envelope.metadata
@@ -71,20 +73,20 @@ extension World {
 
     /// True if the two peers count closed sources up to the same sequences.
     func isInOneView(_ one: Int, _ other: Int) -> Bool {
-        guard company != nil else { return true }
+        guard membership != nil else { return true }
         return line(of: one) == line(of: other) && replicas[one].engine.view == replicas[other].engine.view
     }
 
-    // MARK: - The end
+    // MARK: - Checks at the end
 
-    var isGroupLost: Bool { company?.isLost ?? false }
+    var isGroupLost: Bool { membership?.isLost ?? false }
 
     /// True if no absent peer is still a member in the end. Without a lease, absent members are never removed.
-    func isEverybodyHere(_ core: [Int]) -> Bool {
-        guard let company else { return core.count == replicas.count }
+    func hasNoAbsentMember(_ core: [Int]) -> Bool {
+        guard let membership else { return core.count == replicas.count }
         // The leaves of a star don't hear each other, so nothing is confirmed.
         if schedule.setting == .hub { return false }
-        return company.plan.lease != nil || conditions.abandoned.isEmpty
+        return membership.plan.lease != nil || conditions.abandoned.isEmpty
     }
 
     /// Allows the loss of events that absent peers alone hold. A side that rejoins the other can't reissue events that
@@ -92,7 +94,7 @@ extension World {
     func expectLosses(_ core: [Int]) {
         for peer in replicas.indices where !core.contains(peer) { ghost.expectCuts(of: name(peer)) }
         guard let final = newestView?.line else { return }
-        for left in company?.leftBehind ?? [] {
+        for left in membership?.leftBehind ?? [] {
             // One user's devices also give up their group for one that a former member has founded since.
             let goesOn = left.line == final || left.line == ghost.formerLines[final.group] && !schedule.isOwn
             if ghost.views.mayBranch || !goesOn { ghost.forgive(left.folded, of: name(left.peer)) }
@@ -100,7 +102,7 @@ extension World {
     }
 
     func checkOneView(_ core: [Int]) throws(Violation) {
-        guard company != nil else { return }
+        guard membership != nil else { return }
         let first = replicas[core[0]].engine
         for peer in core {
             let engine = replicas[peer].engine
@@ -108,22 +110,22 @@ extension World {
                 throw Violation("\(name(peer)) is in view \(engine.view), \(name(core[0])) in view \(first.view)")
             }
             guard !engine.isChangingView else { throw Violation("\(name(peer)) waits for a view after \(engine.view)") }
-            guard !isLeaving(peer) else { throw Violation("\(name(peer)) wants to leave and is not let go") }
+            guard !isLeaving(peer) else { throw Violation("\(name(peer)) wants to leave and is still a member") }
             try checkMembers(engine.membership.open.map(\.source), core, at: peer)
-            if !isEverybodyHere(core) { try checkHoldsAll(engine, first) }
+            if !hasNoAbsentMember(core) { try checkHoldsAll(engine, first) }
         }
     }
 
     private func checkMembers(_ open: [SessionSource], _ core: [Int], at peer: Int) throws(Violation) {
         for other in core where !open.contains(replicas[other].engine.source) {
-            throw Violation("\(name(other)) is no member in the view of \(name(peer))")
+            throw Violation("\(name(other)) isn't a member in the view of \(name(peer))")
         }
-        guard isEverybodyHere(core),
+        guard hasNoAbsentMember(core),
             let away = open.first(where: { source in
                 !core.contains { replicas[$0].engine.source == source }
             })
         else { return }
-        throw Violation("\(away) is away and a member in the view of \(name(peer))")
+        throw Violation("\(away) is away but still a member in the view of \(name(peer))")
     }
 
     /// Checks that members relay to each other the events that an absent member sent to only some of them.

@@ -7,7 +7,7 @@ import MeshIdentity
 /// forgotten.
 ///
 /// There are more incarnations than a table of sources has places. The survivor's messages and tables must not grow.
-struct ManyLives<Feature: SimulatedFeature> {
+struct ManyIncarnations<Feature: SimulatedFeature> {
     private typealias Engine = SessionSyncEngine<Feature.State, Feature.Event, Feature.Reducer, Feature.Policy>
 
     private let options: SimulationOptions
@@ -18,7 +18,7 @@ struct ManyLives<Feature: SimulatedFeature> {
     private var now = 0
     private var number: UInt32 = 0
 
-    static var livesMax: Int { 1_200 }
+    static var incarnationsMax: Int { 1_200 }
     /// The maximum number of entries in all lists of one control.
     private static var entriesMax: Int { 96 }
     private static var sourcesMax: Int { 136 }
@@ -45,15 +45,15 @@ struct ManyLives<Feature: SimulatedFeature> {
 
     mutating func run() {
         do throws(Violation) {
-            for life in 0..<Self.livesMax { try live(life) }
+            for index in 0..<Self.incarnationsMax { try runIncarnation(index) }
         } catch {
             outcome.failure = "at \(now) ms: \(error.reason)"
         }
         outcome.simulatedMilliseconds = now
     }
 
-    private mutating func live(_ life: Int) throws(Violation) {
-        if life > 0 {
+    private mutating func runIncarnation(_ index: Int) throws(Violation) {
+        if index > 0 {
             outcome.faults[.lostStore] += 1
             let peer = engines[1].localPeerID == Schedule.name(of: 0) ? 0 : 1
             engines[1] = Self.engine(peer, &random)
@@ -63,16 +63,16 @@ struct ManyLives<Feature: SimulatedFeature> {
         for author in engines.indices { try tap(author) }
         for _ in 0..<(isShort ? random.below(3) : 8) { try exchange() }
         if isShort { return }
-        let (survivor, mortal) = (engines[0], engines[1])
-        guard mortal.isSealed, survivor.isSealed, mortal.group == survivor.group else {
-            throw Violation("life \(life) has not joined")
+        let (survivor, other) = (engines[0], engines[1])
+        guard other.isSealed, survivor.isSealed, other.group == survivor.group else {
+            throw Violation("incarnation \(index) hasn't joined")
         }
-        guard mortal.state == survivor.state, mortal.confirmedCount == survivor.confirmedCount,
-            survivor.ownUnconfirmedCount == 0, mortal.ownUnconfirmedCount == 0
-        else { throw Violation("life \(life) and the survivor do not agree") }
+        guard other.state == survivor.state, other.confirmedCount == survivor.confirmedCount,
+            survivor.ownUnconfirmedCount == 0, other.ownUnconfirmedCount == 0
+        else { throw Violation("incarnation \(index) and the survivor differ") }
         outcome.confirmed = Int(survivor.confirmedCount)
         guard survivor.outline.sourceCount <= Self.sourcesMax else {
-            throw Violation("after \(life + 1) lives \(survivor.outline.sourceCount) sources are kept")
+            throw Violation("after \(index + 1) incarnations, \(survivor.outline.sourceCount) sources are kept")
         }
     }
 
@@ -87,7 +87,7 @@ struct ManyLives<Feature: SimulatedFeature> {
         do {
             _ = try engines[1 - author].receive(envelope)
         } catch {
-            throw Violation("\(engines[1 - author].localPeerID) refuses an event: \(error)")
+            throw Violation("\(engines[1 - author].localPeerID) rejects an event: \(error)")
         }
     }
 
@@ -122,7 +122,7 @@ struct ManyLives<Feature: SimulatedFeature> {
         } catch let violation as Violation {
             throw violation
         } catch {
-            throw Violation("\(engines[receiver].localPeerID) refuses a message: \(error)")
+            throw Violation("\(engines[receiver].localPeerID) rejects a message: \(error)")
         }
     }
 }
