@@ -167,7 +167,8 @@
                 var refused = try ask(Array(questions.indices))
                 if !refused.isEmpty, try hasNewList(connection) { refused = try ask(refused) }
                 unanswered.subtract(refused)
-                fail(refused.map { questions[$0] }, "\(address): another process uses other shards", .otherShards)
+                let reason = "\(address): another process has begun with another list of shards"
+                fail(refused.map { questions[$0] }, reason, .otherShards)
             } catch {
                 fail(unanswered.sorted().map { questions[$0] }, "\(address): \(error); the operation may have happened")
                 throw error
