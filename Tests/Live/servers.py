@@ -1,4 +1,4 @@
-"""Servers that a check starts and ends: Redis, and gateways."""
+"""Servers that a check starts and ends: Redis with Sentinel, and gateways."""
 import json
 import os
 import shutil
@@ -12,16 +12,30 @@ TOKEN = "the token for publishing"
 
 
 class Redis:
-    def __init__(self):
+    """A Redis on a socket, and with `port` on that too."""
+
+    def __init__(self, port=0, *options):
         self.folder = tempfile.mkdtemp(prefix="mesh-redis-")
         self.path = os.path.join(self.folder, "redis.sock")
+        self.port, self.options = port, options
+        self.start()
+
+    def start(self):
+        """Starts it, empty."""
         self.process = subprocess.Popen(
-            ["redis-server", "--port", "0", "--unixsocket", self.path, "--save", "", "--dir", self.folder],
+            ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--unixsocket", self.path, "--save", "",
+             "--dir", self.folder, *self.options],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         while not os.path.exists(self.path):
             if self.process.poll() is not None:
                 raise SystemExit("redis-server does not start")
             time.sleep(0.02)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        if os.path.exists(self.path):
+            os.remove(self.path)
 
     @property
     def store(self):
@@ -29,6 +43,31 @@ class Redis:
 
     def command(self, *words):
         return subprocess.run(["redis-cli", "-s", self.path, *words], check=True, capture_output=True, text=True).stdout.strip()
+
+    def end(self):
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Sentinel:
+    """A Redis Sentinel that calls its master `one`, and replaces it when it is silent for a second."""
+
+    def __init__(self, port, master):
+        self.folder = tempfile.mkdtemp(prefix="mesh-redis-")
+        self.port = port
+        settings = os.path.join(self.folder, "sentinel")
+        with open(settings, "w") as file:
+            file.write(f"port {port}\nbind 127.0.0.1\ndir {self.folder}\nsentinel monitor one 127.0.0.1 {master.port} 1\n"
+                       "sentinel down-after-milliseconds one 1000\n")
+        self.process = subprocess.Popen(
+            ["redis-server", settings, "--sentinel"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+    @property
+    def store(self):
+        return ["--redis", f"redis+sentinel://127.0.0.1:{self.port}/one"]
+
+    def command(self, *words):
+        return subprocess.run(["redis-cli", "-p", str(self.port), *words], capture_output=True, text=True).stdout.strip()
 
     def end(self):
         self.process.kill()

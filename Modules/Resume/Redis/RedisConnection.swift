@@ -12,31 +12,40 @@
     final class RedisConnection {
         private let context: UnsafeMutablePointer<redisContext>
 
+        /// Connects to a server, or to the master that Sentinel names now.
+        ///
         /// - Parameter timeout: the maximum time for connecting, and for each read and write.
-        init(_ address: RedisAddress, timeout: Duration) throws(RedisFailure) {
+        convenience init(_ address: RedisAddress, timeout: Duration) throws(RedisFailure) {
             let time = Self.time(timeout)
-            let made =
-                switch address.place {
-                case .host(let host, let port): redisConnectWithTimeout(host, port, time)
-                case .socket(let path): redisConnectUnixWithTimeout(path, time)
-                }
-            guard let made else { throw RedisFailure("not enough memory for a connection") }
-            context = made
-            guard made.pointee.err == 0 else { throw failure() }
-            guard redisSetTimeout(made, time) == REDIS_OK else { throw failure() }
+            switch address.place {
+            case .host(let host): try self.init(plain: host, timeout: timeout)
+            case .socket(let path): try self.init(redisConnectUnixWithTimeout(path, time), time)
+            case .sentinels(let sentinels, let master):
+                try self.init(
+                    plain: RedisSentinel.master(master, of: sentinels, timeout: timeout), timeout: timeout)
+            }
             if let password = address.password {
                 try expect(["AUTH"] + (address.user.map { [$0] } ?? []) + [password])
             }
             if address.database != 0 { try expect(["SELECT", "\(address.database)"]) }
         }
 
+        /// Connects without a password.
+        convenience init(plain host: RedisAddress.Host, timeout: Duration) throws(RedisFailure) {
+            let time = Self.time(timeout)
+            try self.init(redisConnectWithTimeout(host.name, host.port, time), time)
+        }
+
+        private init(_ made: UnsafeMutablePointer<redisContext>?, _ time: timeval) throws(RedisFailure) {
+            guard let made else { throw RedisFailure("not enough memory for a connection") }
+            context = made
+            guard made.pointee.err == 0, redisSetTimeout(made, time) == REDIS_OK else { throw failure() }
+        }
+
         deinit { redisFree(context) }
 
         /// True if the server has closed the connection or sent something unasked. Valid only while no answer is awaited.
         var isUnusable: Bool { WakePipe.isReady(context.pointee.fd, 1) }
-
-        /// The descriptor to poll for published messages.
-        var descriptor: Int32 { context.pointee.fd }
 
         func call(_ arguments: [[UInt8]]) throws(RedisFailure) -> RedisValue {
             try send(arguments)
@@ -73,8 +82,34 @@
             while isDone == 0 { guard redisBufferWrite(context, &isDone) == REDIS_OK else { throw failure() } }
         }
 
+        /// Receives published messages, and pings a server that is silent for `timeout`. Ends when `prepare` returns false, which is
+        /// called before each wait and may send commands.
+        ///
+        /// - Throws: `RedisFailure`, also if two pings aren't answered.
+        func receiveMessages(
+            waking wake: WakePipe, timeout: Duration, prepare: () throws(RedisFailure) -> Bool,
+            handle: ([RedisValue]) -> Void
+        ) throws(RedisFailure) {
+            let milliseconds = Int32(clamping: max(100, timeout.milliseconds))
+            var silentCount = 0
+            while try prepare() {
+                switch wake.wait(for: context.pointee.fd, 1, timeoutMilliseconds: milliseconds) {
+                case .woken: wake.clear()
+                case .ready:
+                    silentCount = 0
+                    handle(try receiveAvailable())
+                case .timedOut:
+                    silentCount += 1
+                    guard silentCount < 3 else { throw RedisFailure("no answer to a ping") }
+                    try send([Array("PING".utf8)])
+                case .failed(let code): throw RedisFailure("poll: \(code)")
+                }
+                try flush()
+            }
+        }
+
         /// Reads once from the socket, which must be readable, and returns all complete values.
-        func receiveAvailable() throws(RedisFailure) -> [RedisValue] {
+        private func receiveAvailable() throws(RedisFailure) -> [RedisValue] {
             guard redisBufferRead(context) == REDIS_OK else { throw failure() }
             var values: [RedisValue] = []
             while true {
@@ -99,6 +134,18 @@
         private static func time(_ duration: Duration) -> timeval {
             let (seconds, attoseconds) = duration.components
             return timeval(tv_sec: Int(seconds), tv_usec: .init(attoseconds / 1_000_000_000_000))
+        }
+    }
+
+    extension WakePipe {
+        /// Waits, at most until `isClosed` returns true after a signal.
+        func pause(for duration: Duration, isClosed: () -> Bool) {
+            let end = ContinuousClock.now + duration
+            while !isClosed(), ContinuousClock.now < end {
+                let left = ContinuousClock.now.duration(to: end).milliseconds
+                _ = wait(timeoutMilliseconds: Int32(clamping: max(1, left)))
+                clear()
+            }
         }
     }
 #endif

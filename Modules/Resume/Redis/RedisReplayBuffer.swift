@@ -1,9 +1,14 @@
 #if Redis
+    internal import Foundation
     import MeshBase
     public import MeshResumeGateway
 
-    /// A gateway's streams in Redis Streams (Redis 6.2 or newer, not a cluster of several masters), shared by all processes that
-    /// use the same database and prefix.
+    /// A gateway's streams in Redis Streams (Redis 6.2 or newer), shared by all processes that use the same servers, databases
+    /// and prefix.
+    ///
+    /// **Shards.** Streams are placed on several masters by their names (`ShardPlacement`). Each is a store of its own, with its
+    /// own fence, so one that is down affects only the streams on it. Redis Cluster can't be used: each step reads and writes
+    /// a key of its whole store together with the stream's, and a cluster moves streams between masters by itself.
     ///
     /// **Atomicity.** A script in Redis numbers, keeps, trims and publishes each event in one step. It is called by its digest,
     /// and sent again if Redis has forgotten it.
@@ -21,35 +26,43 @@
     /// **Notices.** They arrive through Redis Pub/Sub. A process that names the streams it serves (`notices(of:)`, as a gateway
     /// does) receives only their notices. After a lost connection each of these streams gets a `ReplayNotice.missed`.
     ///
-    /// **Threads.** The buffer has two threads, each with a connection: one for questions in batches, one for notices. No call
-    /// blocks Swift's pool. Copies of one buffer share both, and they end with the last copy.
+    /// **Threads.** The buffer has two threads per shard, each with a connection: one for questions in batches, one for notices;
+    /// and a third where Sentinel names the master. No call blocks Swift's pool. Copies of one buffer share them, and they end
+    /// with the last copy.
     ///
     /// An append that throws `unavailable` may have happened, and the buffer doesn't repeat it. Cancellation has no effect: every
     /// call ends within a few times `RedisReplaySettings.timeout`.
     public struct RedisReplayBuffer: MailboxStore {
+        /// Maximum number of shards of a buffer.
+        public static let shardsMax = 64
+
         private final class Parts: Sendable {
-            let commands: RedisCommands
-            let subscriber: RedisSubscriber
-            let topic: Topic<ReplayNotice>
-            let words: Topic<MailboxWord>
+            let shards: [RedisShard]
+            let placement: ShardPlacement
+            let list: Locked<ShardList>
+            let topic = Topic<ReplayNotice>(bufferLimit: 4096)
+            let words = Topic<MailboxWord>(bufferLimit: 4096)
 
-            init(_ address: RedisAddress, _ script: ReplayScript) throws(ReplayBufferError) {
-                topic = Topic(bufferLimit: 4096)
-                words = Topic(bufferLimit: 4096)
-                do {
-                    subscriber = try RedisSubscriber(address, script, topic, words)
-                    commands = try RedisCommands(address, script)
-                    try commands.start()
-                    try subscriber.start()
-                } catch {
-                    throw ReplayBufferError(.unavailable, "can't start a thread for \(address)", cause: error)
+            init(
+                _ addresses: [RedisAddress], _ settings: RedisReplaySettings, _ skew: @escaping @Sendable () -> Duration
+            ) throws(ReplayBufferError) {
+                placement = ShardPlacement(addresses.map(\.name))
+                list = Locked(ShardList(digest: placement.digest))
+                var shards: [RedisShard] = []
+                for address in addresses {
+                    let script = ReplayScript(settings: settings, database: address.database, list: list, skew: skew)
+                    do throws(ReplayBufferError) { shards.append(try RedisShard(address, script, topic, words)) } catch
+                    {
+                        for shard in shards { shard.close() }
+                        throw error
+                    }
                 }
+                self.shards = shards
             }
 
-            deinit {
-                commands.close()
-                subscriber.close()
-            }
+            deinit { for shard in shards { shard.close() } }
+
+            func shard(of stream: String) -> RedisShard { shards[placement.shard(of: stream)] }
         }
 
         private let parts: Parts
@@ -60,37 +73,98 @@
         public static func connect(
             to address: RedisAddress, _ settings: RedisReplaySettings = RedisReplaySettings()
         ) async throws(ReplayBufferError) -> RedisReplayBuffer {
-            try await RedisReplayBuffer(address, ReplayScript(settings: settings, database: address.database))
+            try await connect(to: [address], settings)
+        }
+
+        /// Connects to several masters, on which the streams are placed by their names.
+        ///
+        /// All processes must list the same shards, in any order. A process that lists others replaces the list: the processes
+        /// before it then throw `otherShards` until they are started again. A stream that moves has a new epoch.
+        ///
+        /// - Parameter shards: 1 to `shardsMax`, with different names. If the list is another than that of the processes before,
+        ///   all must answer; else one that is down affects only its own streams.
+        /// - Throws: `ReplayBufferError` with `invalidAddress`, `unavailable`, or `otherShards` if another process replaces the list
+        ///   at the same time.
+        public static func connect(
+            to shards: [RedisAddress], _ settings: RedisReplaySettings = RedisReplaySettings()
+        ) async throws(ReplayBufferError) -> RedisReplayBuffer {
+            try await connect(to: shards, settings, skew: { .zero })
         }
 
         /// Connects with a shifted clock, for tests. `skew` is the time by which the store's clock is ahead.
         package static func connect(
-            to address: RedisAddress, _ settings: RedisReplaySettings, skew: @escaping @Sendable () -> Duration
+            to shards: [RedisAddress], _ settings: RedisReplaySettings, skew: @escaping @Sendable () -> Duration
         ) async throws(ReplayBufferError) -> RedisReplayBuffer {
-            try await RedisReplayBuffer(
-                address, ReplayScript(settings: settings, database: address.database, skew: skew))
+            guard (1...shardsMax).contains(shards.count), Set(shards.map(\.name)).count == shards.count else {
+                throw ReplayBufferError(
+                    .invalidAddress, "a buffer has 1 to \(shardsMax) shards with different names, not \(shards.count)")
+            }
+            let buffer = RedisReplayBuffer(parts: try Parts(shards, settings, skew))
+            try await buffer.join()
+            return buffer
         }
 
-        private init(_ address: RedisAddress, _ script: ReplayScript) async throws(ReplayBufferError) {
-            parts = try Parts(address, script)
-            _ = try await parts.commands.ask(.tail)
-            await parts.subscriber.waitUntilReceived("")
+        private init(parts: Parts) { self.parts = parts }
+
+        /// Begins with the shards' list, or with a new one.
+        private func join() async throws(ReplayBufferError) {
+            let digest = parts.placement.digest
+            let (lists, failure) = await askAll(.list)
+            let known = lists.values.compactMap { ShardList($0) }
+            guard let newest = known.max(by: { $0.id < $1.id }) else {
+                throw failure ?? ReplayBufferError(.unavailable, "unexpected answer from Redis")
+            }
+            if newest.id > 0, newest.digest == digest {
+                parts.list.withLock { $0 = newest }
+            } else if let failure {
+                throw ReplayBufferError(
+                    .unavailable, "the list of shards is new, so that all must answer", cause: failure)
+            } else {
+                let seconds = Date().timeIntervalSince1970
+                let list = newest.next(digest, seconds: seconds, random: .random(in: 0 ... .max))
+                parts.list.withLock { $0 = list }
+            }
+            // Tells each shard, so that processes with an earlier list are refused from now on.
+            let (told, refusal) = await askAll(.tail, of: lists.keys.sorted())
+            if let refusal { throw refusal }
+            for index in told.keys { await parts.shards[index].subscriber.waitUntilReceived("") }
+        }
+
+        /// Asks all shards at once. Returns the answers by the shard's index, and the failure of one without an answer.
+        private func askAll(
+            _ operation: ReplayScript.Operation, of indexes: [Int]? = nil
+        ) async -> (answers: [Int: RedisValue], failure: ReplayBufferError?) {
+            await withTaskGroup(of: (Int, Result<RedisValue, ReplayBufferError>).self) { group in
+                for index in indexes ?? Array(parts.shards.indices) {
+                    group.addTask { [commands = parts.shards[index].commands] in
+                        do throws(ReplayBufferError) {
+                            return (index, .success(try await commands.ask(operation)))
+                        } catch { return (index, .failure(error)) }
+                    }
+                }
+                return await group.reduce(into: ([:], nil)) { all, answer in
+                    switch answer.1 {
+                    case .success(let value): all.answers[answer.0] = value
+                    case .failure(let error): all.failure = error
+                    }
+                }
+            }
         }
 
         public func append(_ event: ReplayEvent, to stream: String) async throws -> ReplayPosition {
-            let standing = try await ask(.append(event, stream: stream)).standing
+            let standing = try await ask(.append(event, stream: stream), of: stream).standing
             return ReplayPosition(epoch: standing.epoch, sequence: standing.newest)
         }
 
         public func standing(of stream: String) async throws -> ReplayStanding {
             // Subscribed before the question, so that every append after the answer is noticed.
-            await parts.subscriber.waitUntilReceived(stream)
-            return try await ask(.standing(stream: stream)).standing
+            await parts.shard(of: stream).subscriber.waitUntilReceived(stream)
+            return try await ask(.standing(stream: stream), of: stream).standing
         }
 
         public func page(of stream: String, after position: ReplayPosition, limit: Int) async throws -> ReplayPage {
-            await parts.subscriber.waitUntilReceived(stream)
-            let answer = try await ask(.page(stream: stream, after: position, limit: limit))
+            await parts.shard(of: stream).subscriber.waitUntilReceived(stream)
+            let answer = try await ask(.page(stream: stream, after: position, limit: limit), of: stream)
             let standing = answer.standing
             guard position.epoch == standing.epoch, position.sequence <= standing.newest else {
                 return .foreign(standing)
@@ -104,69 +178,87 @@
         }
 
         public func post(_ event: ReplayEvent, from sender: String, to stream: String) async throws -> Bool {
-            try await change(.post(event, stream: stream))
+            try await change(.post(event, stream: stream), of: stream)
         }
 
         public func enrol(_ mailbox: String, of user: String, max: Int) async throws -> Bool {
-            try await change(.enrol(mailbox: mailbox, stream: Self.places(of: user), max: max))
+            let places = Self.places(of: user)
+            return try await change(.enrol(mailbox: mailbox, stream: places, max: max), of: places)
         }
 
         public func remove(_ mailbox: String, of user: String) async throws {
-            _ = try await change(.drop(stream: mailbox))
-            _ = try await change(.leave(mailbox: mailbox, stream: Self.places(of: user)))
+            // Two steps, perhaps on two shards. If the second one fails, both may be repeated.
+            _ = try await change(.drop(stream: mailbox), of: mailbox)
+            let places = Self.places(of: user)
+            _ = try await change(.leave(mailbox: mailbox, stream: places), of: places)
         }
 
         private static func places(of user: String) -> String { "user/" + user }
 
         /// Asks for a change. Returns false if the store or the mailbox is full.
-        private func change(_ operation: ReplayScript.Operation) async throws -> Bool {
-            try ReplayScript.values(try await parts.commands.ask(operation)) != nil
+        private func change(_ operation: ReplayScript.Operation, of stream: String) async throws -> Bool {
+            try ReplayScript.values(try await parts.shard(of: stream).commands.ask(operation)) != nil
         }
 
         /// Returns notices of all streams. Each reader holds up to 4096; beyond that the oldest are dropped.
         public func notices() -> AsyncStream<ReplayNotice> {
-            parts.subscriber.receiveAll()
+            for shard in parts.shards { shard.subscriber.receiveAll() }
             return parts.topic.subscribe()
         }
 
         public func notices(of streams: ServedStreams) -> AsyncStream<ReplayNotice> {
-            parts.subscriber.receive(streams)
+            receive(streams)
             return parts.topic.subscribe()
         }
 
+        /// Receives only the served streams from now on.
+        private func receive(_ streams: ServedStreams) {
+            for shard in parts.shards { shard.subscriber.receiveServed() }
+            streams.observe { [weak parts] stream, isServed in
+                parts?.shard(of: stream).subscriber.serve(stream, isServed)
+            }
+        }
+
         public func set(_ value: [UInt8], _ name: String, of stream: String) async throws -> Bool {
-            try await change(.set(value, name: name, stream: stream))
+            try await change(.set(value, name: name, stream: stream), of: stream)
         }
 
         public func values(_ names: [String]?, of stream: String) async throws -> [String: [UInt8]] {
-            await parts.subscriber.waitUntilReceived(stream)
-            return try ReplayScript.values(try await parts.commands.ask(.values(names, stream: stream))) ?? [:]
+            let shard = parts.shard(of: stream)
+            await shard.subscriber.waitUntilReceived(stream)
+            return try ReplayScript.values(try await shard.commands.ask(.values(names, stream: stream))) ?? [:]
         }
 
         /// Passes at most 64 KiB on without waiting. Drops them if Redis can't be reached, or 1024 packets or 4 MiB wait.
-        public func pass(_ bytes: [UInt8], to stream: String) async throws { parts.commands.pass(bytes, to: stream) }
+        public func pass(_ bytes: [UInt8], to stream: String) async throws {
+            parts.shard(of: stream).commands.pass(bytes, to: stream)
+        }
 
         /// Returns changes of all mailboxes. Each reader holds up to 4096; beyond that the oldest are dropped.
         public func words() -> AsyncStream<MailboxWord> {
-            parts.subscriber.receiveAll()
+            for shard in parts.shards { shard.subscriber.receiveAll() }
             return parts.words.subscribe()
         }
 
         public func words(of streams: ServedStreams) -> AsyncStream<MailboxWord> {
-            parts.subscriber.receive(streams)
+            receive(streams)
             return parts.words.subscribe()
         }
 
-        /// The number of times that the connection for notices was lost. After each, the readers of served streams get
+        /// The number of times that a connection for notices was lost. After each, the readers of served streams get
         /// `ReplayNotice.missed`.
-        public var lostSubscriptionCount: UInt64 { parts.subscriber.lossCount }
+        public var lostSubscriptionCount: UInt64 {
+            parts.shards.reduce(0) { $0 + $1.subscriber.lossCount }
+        }
 
         /// The number of messages on the channels of this store that this process couldn't read and has skipped. It grows if
         /// another program publishes there.
-        public var skippedNoticeCount: UInt64 { parts.subscriber.skippedCount }
+        public var skippedNoticeCount: UInt64 {
+            parts.shards.reduce(0) { $0 + $1.subscriber.skippedCount }
+        }
 
-        private func ask(_ operation: ReplayScript.Operation) async throws -> ReplayScript.Answer {
-            let value = try await parts.commands.ask(operation)
+        private func ask(_ operation: ReplayScript.Operation, of stream: String) async throws -> ReplayScript.Answer {
+            let value = try await parts.shard(of: stream).commands.ask(operation)
             guard let answer = ReplayScript.answer(value) else {
                 throw ReplayBufferError(.unavailable, "unexpected answer from Redis")
             }

@@ -21,6 +21,10 @@
 
         fileprivate struct State {
             var isClosed = false
+            /// True if the last attempt to connect failed.
+            var isDown = false
+            /// True if the connection must be replaced, because Sentinel has announced another master.
+            var mustReconnect = false
             /// True if all channels must be received, because a reader didn't name the streams that it serves.
             var receivesAll = true
             var channels: [String: Channel] = [:]
@@ -65,6 +69,12 @@
             wake.signal()
         }
 
+        /// Connects anew, because another server may be the master.
+        func reconnect() {
+            state.withLock { $0.mustReconnect = true }
+            wake.signal()
+        }
+
         /// The number of messages that can't be read.
         var skippedCount: UInt64 { state.withLock { $0.skippedCount } }
         /// The number of times that the connection was lost.
@@ -77,14 +87,14 @@
             wake.signal()
         }
 
-        /// Receives only the served streams from now on.
-        func receive(_ streams: ServedStreams) {
+        /// Receives only the streams of `serve` from now on.
+        func receiveServed() {
             state.withLock { $0.receivesAll = false }
-            streams.observe { [weak self] stream, isServed in self?.serve(stream, isServed) }
             wake.signal()
         }
 
-        private func serve(_ stream: String, _ isServed: Bool) {
+        /// Reports that a stream is served, or no longer.
+        func serve(_ stream: String, _ isServed: Bool) {
             state.withLock { state in
                 state.channels[stream, default: Channel()].serversCount += isServed ? 1 : -1
                 state.changed.insert(stream)
@@ -92,12 +102,16 @@
             wake.signal()
         }
 
-        /// Returns once the stream's channel is subscribed, if the stream is served, or when the connection is lost. In
-        /// that case the stream's readers get `missed`.
+        /// Returns once the stream's channel is subscribed, if the stream is served, or when the connection is lost or can't be
+        /// made. In that case the stream's readers get `missed` later.
         func waitUntilReceived(_ stream: String) async {
             await withCheckedContinuation { continuation in
                 let isReady = state.withLock { state in
                     if state.isClosed || state.isReady(stream) { return true }
+                    if state.isDown {
+                        state.channels[stream]?.mayHaveMissed = true
+                        return true
+                    }
                     state.waiting.append((stream, continuation))
                     return false
                 }
@@ -133,15 +147,17 @@
             var backoff = Backoff(from: .milliseconds(50), to: .seconds(2))
             var random = SplitMix64(seed: .random(in: 0 ... .max))
             while !isClosed {
+                // Before the connection is made, which may lead to a former master.
+                state.withLock { $0.mustReconnect = false }
                 do {
-                    let connection = try RedisConnection(address, timeout: script.settings.timeout)
+                    let connection = try connect()
                     do { try receive(on: connection) { backoff.reset() } } catch {
                         noteLoss()
                         throw error
                     }
                 } catch {
                     releaseWaiting()
-                    pause(for: backoff.next(&random))
+                    wake.pause(for: backoff.next(&random)) { isClosed }
                 }
             }
             releaseWaiting()
@@ -149,13 +165,14 @@
             words.finish()
         }
 
-        /// Waits, at most until the subscriber is closed.
-        private func pause(for duration: Duration) {
-            let end = ContinuousClock.now + duration
-            while !isClosed, ContinuousClock.now < end {
-                let left = ContinuousClock.now.duration(to: end).milliseconds
-                _ = wake.wait(timeoutMilliseconds: Int32(clamping: max(1, left)))
-                wake.clear()
+        private func connect() throws(RedisFailure) -> RedisConnection {
+            do {
+                let connection = try RedisConnection(address, timeout: script.settings.timeout)
+                state.withLock { $0.isDown = false }
+                return connection
+            } catch {
+                state.withLock { $0.isDown = true }
+                throw error
             }
         }
 
@@ -178,26 +195,20 @@
         /// Receives until the subscriber is closed.
         private func receive(on connection: RedisConnection, hasBegun: () -> Void) throws(RedisFailure) {
             var subscribesAll = false
-            var silentCount = 0
-            while !isClosed {
-                try subscribe(on: connection, &subscribesAll)
-                switch wake.wait(for: connection.descriptor, 1, timeoutMilliseconds: pingMilliseconds) {
-                case .woken: wake.clear()
-                case .ready:
-                    silentCount = 0
+            try connection.receiveMessages(
+                waking: wake, timeout: script.settings.timeout,
+                prepare: { () throws(RedisFailure) -> Bool in
+                    let (isClosed, mustReconnect) = state.withLock { ($0.isClosed, $0.mustReconnect) }
+                    if isClosed { return false }
+                    if mustReconnect { throw RedisFailure("another server is the master") }
+                    try subscribe(on: connection, &subscribesAll)
+                    return true
+                },
+                handle: { values in
                     hasBegun()
-                    handle(try connection.receiveAvailable())
-                case .timedOut:
-                    silentCount += 1
-                    guard silentCount < 3 else { throw RedisFailure("no answer to a ping") }
-                    try connection.send([Array("PING".utf8)])
-                case .failed(let code): throw RedisFailure("poll: \(code)")
-                }
-                try connection.flush()
-            }
+                    handle(values)
+                })
         }
-
-        private var pingMilliseconds: Int32 { Int32(clamping: max(100, script.settings.timeout.milliseconds)) }
 
         /// Subscribes to new channels and unsubscribes from unused ones.
         private func subscribe(on connection: RedisConnection, _ subscribesAll: inout Bool) throws(RedisFailure) {

@@ -10,7 +10,7 @@
             local operation, fresh, known, knownCount = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
             local trustsDisk, skew, idle = ARGV[5] == '1', tonumber(ARGV[6]), ARGV[7]
             local limit = {count = tonumber(ARGV[8]), bytes = tonumber(ARGV[9]), age = tonumber(ARGV[10])}
-            local channel = ARGV[11]
+            local channel, list, before, names = ARGV[11], ARGV[12], ARGV[13], ARGV[14]
 
             local function whole(number) return string.format('%.0f', number) end
 
@@ -21,8 +21,14 @@
             local clock = redis.call('TIME')
             local now = clock[1] * 1000 + math.floor(clock[2] / 1000) + skew
 
+            local was = redis.call('HMGET', home, 'server', 'incarnation', 'count', 'list', 'before', 'names')
+            local present = {was[4] or '0', was[5] or '0', was[6] or '0'}
+            local isOld = tonumber(list) < tonumber(present[1]) or (list == present[1] and names ~= present[3])
+            if isOld and operation ~= 'list' then
+              return redis.error_reply('LIST another process uses other shards')
+            end
+
             -- The fence.
-            local was = redis.call('HMGET', home, 'server', 'incarnation', 'count')
             local isBehind = was[2] == known and tonumber(was[3]) < knownCount
             local isAnother = was[1] ~= server
             local continues = trustsDisk and string.find(field('master_replid2') or '', '^0+$')
@@ -32,10 +38,13 @@
               was = {server, fresh, '0'}
               -- 'bytes' is for older gateways on the same Redis.
               redis.call('HSET', home, 'server', server, 'incarnation', fresh, 'count', '0', 'bytes', '0')
+              redis.call('HSET', home, 'list', present[1], 'before', present[2], 'names', present[3])
             elseif isAnother then
               redis.call('HSET', home, 'server', server)
             end
             local incarnation, count = was[2], tonumber(was[3])
+            if operation == 'list' then return {incarnation, whole(count), unpack(present)} end
+            if list ~= present[1] then redis.call('HSET', home, 'list', list, 'before', before, 'names', names) end
             if operation == 'tail' then return {incarnation, whole(count)} end
 
             local function weight(fields)
@@ -82,11 +91,15 @@
               return bytes
             end
 
-            local is = redis.call('HMGET', meta, 'incarnation', 'epoch', 'newest', 'bytes', 'length', 'oldest', 'kept')
-            if is[1] ~= incarnation then
+            local is = redis.call('HMGET', meta, 'incarnation', 'epoch', 'newest', 'bytes', 'length', 'oldest', 'kept', 'list')
+            -- A stream that was last used under an earlier list may have been on another shard since.
+            local mayHaveMoved = is[8] ~= list and (is[8] or '0') ~= before
+            if is[1] ~= incarnation or mayHaveMoved then
               redis.call('DEL', meta, stream, values, senders)
               is = {incarnation, fresh, '0', '0'}
-              redis.call('HSET', meta, 'incarnation', incarnation, 'epoch', fresh, 'newest', '0', 'bytes', '0')
+              redis.call('HSET', meta, 'incarnation', incarnation, 'epoch', fresh, 'newest', '0', 'bytes', '0', 'list', list)
+            elseif is[8] ~= list then
+              redis.call('HSET', meta, 'list', list)
             end
             local epoch, newest, bytes = is[2], tonumber(is[3]), tonumber(is[4])
 
@@ -102,7 +115,7 @@
             -- has to prolong them.
             local kept = tonumber(is[7] or '0')
             if operation == 'append' and is[5] then
-              local kind, json, length = ARGV[13], ARGV[14], tonumber(is[5]) + 1
+              local kind, json, length = ARGV[16], ARGV[17], tonumber(is[5]) + 1
               bytes = bytes + #kind + #json
               local isWithin = length <= limit.count and bytes <= limit.bytes and now - tonumber(is[6]) <= limit.age
               if isWithin and now >= kept and (now - kept) * 10 <= math.min(limit.age, tonumber(idle)) then
@@ -125,8 +138,8 @@
 
             local found = {}
             if operation == 'set' then
-              local name, value, valuesMax, bytesMax = ARGV[13], ARGV[14], tonumber(ARGV[15]), tonumber(ARGV[16])
-              local shareMax, shareBytesMax = tonumber(ARGV[17]), tonumber(ARGV[18])
+              local name, value, valuesMax, bytesMax = ARGV[16], ARGV[17], tonumber(ARGV[18]), tonumber(ARGV[19])
+              local shareMax, shareBytesMax = tonumber(ARGV[20]), tonumber(ARGV[21])
               local owner = string.match(name, '^latest/([^/]*)')
               local held = tonumber(redis.call('HGET', meta, 'held') or '0')
               local added = #value - redis.call('HSTRLEN', values, name)
@@ -160,7 +173,7 @@
                 held = held + added
                 if name == 'admitted' then
                   local admitted, isMissing = {}, false
-                  for index = 19, #ARGV do admitted[ARGV[index]] = true end
+                  for index = 22, #ARGV do admitted[ARGV[index]] = true end
                   for _, other in ipairs(redis.call('HKEYS', values)) do
                     local from = string.match(other, '^latest/([^/]*)')
                     if from and not admitted[from] then
@@ -197,7 +210,7 @@
 
             -- A user's mailboxes: each with the time at which it was opened, nothing for those that older gateways have opened.
             if operation == 'enrol' then
-              local mailbox, max = ARGV[13], tonumber(ARGV[14])
+              local mailbox, max = ARGV[16], tonumber(ARGV[17])
               if redis.call('HEXISTS', values, mailbox) == 0 and redis.call('HLEN', values) >= max then
                 local places = redis.call('HGETALL', values)
                 for index = 1, #places, 2 do
@@ -208,20 +221,20 @@
               end
               if not found[1] then redis.call('HSET', values, mailbox, whole(now)) end
             end
-            if operation == 'leave' then redis.call('HDEL', values, ARGV[13]) end
+            if operation == 'leave' then redis.call('HDEL', values, ARGV[16]) end
             if operation == 'drop' then
               redis.call('DEL', meta, stream, values, senders)
-              redis.call('HSET', meta, 'incarnation', incarnation, 'epoch', fresh)
+              redis.call('HSET', meta, 'incarnation', incarnation, 'epoch', fresh, 'list', list)
               prolong(meta, idle)
               epoch, newest, bytes, hasSenders = fresh, 0, 0, false
               notify('0', 'VALUE', 'removed')
             end
             prolong(values, idle)
             if operation == 'values' then
-              if ARGV[13] == '*' then
+              if ARGV[16] == '*' then
                 found = redis.call('HGETALL', values)
               else
-                for index = 14, #ARGV do
+                for index = 17, #ARGV do
                   local value = redis.call('HGET', values, ARGV[index])
                   if value then
                     found[#found + 1] = ARGV[index]
@@ -232,8 +245,8 @@
             end
 
             if operation == 'post' then
-              local message = {'t', ARGV[13], 'j', ARGV[14]}
-              local name, added, shares = sender(message), weight(message), tonumber(ARGV[15])
+              local message = {'t', ARGV[16], 'j', ARGV[17]}
+              local name, added, shares = sender(message), weight(message), tonumber(ARGV[18])
               local held = redis.call('HMGET', senders, name, 'bytes/' .. name)
               local isBeyond = (tonumber(held[1] or '0') + 1) * shares > limit.count
                 or (tonumber(held[2] or '0') + added) * shares > limit.bytes
@@ -275,7 +288,7 @@
             end
 
             if operation == 'append' then
-              local kind, json = ARGV[13], ARGV[14]
+              local kind, json = ARGV[16], ARGV[17]
               newest = newest + 1
               local number = whole(newest)
               redis.call('XADD', stream, 'MAXLEN', whole(limit.count + 1), number .. '-' .. whole(now), 't', kind, 'j', json)
@@ -288,8 +301,8 @@
             redis.call(
               'HSET', meta, 'newest', whole(newest), 'bytes', whole(bytes), 'length', whole(length),
               'oldest', whole(oldest), 'kept', whole(kept))
-            if operation == 'page' and ARGV[12] == epoch then
-              local after, most = tonumber(ARGV[13]), tonumber(ARGV[14])
+            if operation == 'page' and ARGV[15] == epoch then
+              local after, most = tonumber(ARGV[16]), tonumber(ARGV[17])
               if after < newest and after >= newest - length and most > 0 then
                 entries = redis.call('XRANGE', stream, whole(after + 1), '+', 'COUNT', most)
               end

@@ -7,6 +7,8 @@
         enum Operation: Sendable {
             /// Asks for the store's incarnation and its count of events.
             case tail
+            /// Asks for the store's list of shards.
+            case list
             case append(ReplayEvent, stream: String)
             /// Appends within the sender's share of a mailbox.
             case post(ReplayEvent, stream: String)
@@ -43,6 +45,8 @@
         let settings: RedisReplaySettings
         /// Part of the channels' names, because all databases of a Redis server share channels, but not keys.
         let database: Int
+        /// The list of shards that this process places streams by, shared by its connections.
+        let list: Locked<ShardList>
         /// The time by which the store's clock is ahead. For tests.
         var skew: @Sendable () -> Duration = { .zero }
 
@@ -72,7 +76,7 @@
 
         /// Returns the arguments that follow the script in EVAL and EVALSHA.
         func arguments(_ operation: Operation, known: Tail?) -> [[UInt8]] {
-            let limits = settings.limits
+            let (limits, list) = (settings.limits, list.withLock { $0 })
             let (word, stream, operands) = Self.parts(operation)
             let keys = [
                 settings.prefix + ":home", settings.prefix + ":meta:" + stream,
@@ -83,6 +87,7 @@
                 "\(UInt64.random(in: 1 ... .max))", "\(known?.incarnation ?? 0)", "\(known?.count ?? 0)",
                 settings.restart == .continues ? "1" : "0", Self.milliseconds(skew()), Self.milliseconds(settings.idle),
                 "\(limits.count)", "\(limits.bytes)", Self.milliseconds(limits.age), channel(of: stream),
+                "\(list.id)", "\(list.before)", "\(list.digest)",
             ]
             return (["\(keys.count)"] + keys + [word] + numbers).map { Array($0.utf8) } + operands
         }
@@ -90,6 +95,7 @@
         private static func parts(_ operation: Operation) -> (word: String, stream: String, operands: [[UInt8]]) {
             switch operation {
             case .tail: ("tail", "", [])
+            case .list: ("list", "", [])
             case .standing(let stream): ("standing", stream, [])
             case .append(let event, let stream):
                 ("append", stream, [Array(stream.utf8), Array(event.type.utf8), event.json])

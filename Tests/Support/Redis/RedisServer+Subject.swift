@@ -6,23 +6,31 @@
     extension RedisServer {
         /// Returns two processes' buffers on this server, for the rules. The server lives while either of them does.
         package func subject(_ limits: ReplayLimits) async throws -> ReplayBufferRules.Subject {
+            try await Self.subject(of: [self], limits)
+        }
+
+        /// Returns two processes' buffers on some shards.
+        package static func subject(
+            of servers: [RedisServer], _ limits: ReplayLimits
+        ) async throws -> ReplayBufferRules.Subject {
+            let addresses = try servers.map { try $0.address }
             let passed = Locked(Duration.zero)
             let settings = RedisReplaySettings(limits: limits)
             let skew: @Sendable () -> Duration = { passed.withLock { $0 } }
             let buffers = [
-                try await RedisReplayBuffer.connect(to: address, settings, skew: skew),
-                try await RedisReplayBuffer.connect(to: address, settings, skew: skew),
-            ].map { ServedBuffer(server: self, buffer: $0) }
+                try await RedisReplayBuffer.connect(to: addresses, settings, skew: skew),
+                try await RedisReplayBuffer.connect(to: addresses, settings, skew: skew),
+            ].map { ServedBuffer(servers: servers, buffer: $0) }
             return ReplayBufferRules.Subject(
                 first: buffers[0], second: buffers[1],
                 pass: { time in passed.withLock { $0 += time } },
                 // Like a restart without a disk, except that connections stay open.
-                lose: { try self.command("FLUSHALL") })
+                lose: { for server in servers { try server.command("FLUSHALL") } })
         }
     }
 
     private struct ServedBuffer: MailboxStore {
-        let server: RedisServer
+        let servers: [RedisServer]
         let buffer: RedisReplayBuffer
 
         func append(_ event: ReplayEvent, to stream: String) async throws -> ReplayPosition {

@@ -69,18 +69,22 @@
         /// - Returns: The output of Redis' own command-line client.
         @discardableResult
         package func command(_ arguments: String...) throws -> String {
+            try Self.command(["-s", socket] + arguments, folder)
+        }
+
+        static func command(_ arguments: [String], _ folder: String) throws -> String {
             // Not a pipe: a server that another test starts meanwhile would hold its end open.
             let output = folder + "/said-\(UUID().uuidString)"
             _ = FileManager.default.createFile(atPath: output, contents: nil)
             defer { try? FileManager.default.removeItem(atPath: output) }
             try GuardedProgram(
-                ["redis-cli", "-s", socket] + arguments, output: FileHandle(forWritingTo: URL(filePath: output))
+                ["redis-cli"] + arguments, output: FileHandle(forWritingTo: URL(filePath: output))
             ).wait()
             let data = try Data(contentsOf: URL(filePath: output))
             return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         }
 
-        private static func freePort() -> Int {
+        static func freePort() -> Int {
             let descriptor = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             defer { close(descriptor) }
             var address = sockaddr_in()

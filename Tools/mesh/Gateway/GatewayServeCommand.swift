@@ -79,12 +79,13 @@
         @Option(
             help: ArgumentHelp(
                 """
-                The Redis that keeps the events, for any number of gateways: redis://host[:port][/database] or \
-                unix:///path. Without it, this process's memory.
+                The Redis that keeps the events, for any number of gateways: redis://host[:port][/database], \
+                unix:///path, or redis+sentinel://host[,host]/master. Repeat it for several shards, the same ones at each \
+                gateway. Without it, this process's memory.
                 """, valueName: "url"))
-        var redis: String?
+        var redis: [String] = []
 
-        @Option(help: Secrets.help("The password of --redis", Secrets.redis))
+        @Option(help: Secrets.help("The password of --redis, the same for all shards", Secrets.redis))
         var redisPasswordFile: String?
 
         @Flag(help: "Prints its address as JSON: one object on one line.")
@@ -96,9 +97,9 @@
         @OptionGroup var inspection: InspectOptions
 
         func validate() throws {
-            if let redis { try Secrets.refusePassword(in: redis, "--redis-password-file", Secrets.redis) }
+            for redis in redis { try Secrets.refusePassword(in: redis, "--redis-password-file", Secrets.redis) }
             if publishTokenFile != nil, !publish { throw ValidationError("--publish-token-file needs --publish") }
-            if redisPasswordFile != nil, redis == nil { throw ValidationError("--redis-password-file needs --redis") }
+            if redisPasswordFile != nil, redis.isEmpty { throw ValidationError("--redis-password-file needs --redis") }
             for origin in allowOrigin {
                 let site = ["https://", "http://"].first(where: origin.hasPrefix).map { origin.dropFirst($0.count) }
                 guard let site, !site.isEmpty, !site.contains("/") else {
@@ -124,7 +125,9 @@
                 }
                 let app = GatewayApp(users: { token, _ in Self.user(of: token, tokens) })
                 var settings = try settings()
-                let redis = try redis.map { ($0, try Secrets.read(file: redisPasswordFile, variable: Secrets.redis)) }
+                let redis =
+                    try redis.isEmpty
+                    ? nil : (redis, Secrets.read(file: redisPasswordFile, variable: Secrets.redis))
                 #if Inspector
                     let inspection = inspect ? try await GatewayInspection(inspection) : nil
                     settings.onMailboxActivity = inspection?.watch
@@ -190,14 +193,14 @@
                 }
             }
 
-            /// A Redis URL and its password.
-            typealias RedisPlace = (url: String, password: String?)
+            /// The URLs of Redis' shards, and their password.
+            typealias RedisPlace = (urls: [String], password: String?)
 
             /// - Parameter redis: The Redis that keeps events; nil for this process's memory.
             static func buffer(_ redis: RedisPlace?) async throws -> any ReplayBuffer {
                 guard let redis else { return MemoryReplayBuffer() }
                 #if Redis
-                    return try await RedisReplayBuffer.connect(to: RedisAddress(redis.url, password: redis.password))
+                    return try await RedisReplayBuffer.connect(to: Self.addresses(redis))
                 #else
                     _ = redis
                     throw ValidationError("mesh was built without the trait Redis; build with it to use --redis")
@@ -208,13 +211,18 @@
             static func mailboxes(_ redis: RedisPlace?) async throws -> any MailboxStore {
                 guard let redis else { return MemoryMailboxStore() }
                 #if Redis
-                    return try await RedisReplayBuffer.connect(
-                        to: RedisAddress(redis.url, password: redis.password), .mailboxes())
+                    return try await RedisReplayBuffer.connect(to: Self.addresses(redis), .mailboxes())
                 #else
                     _ = redis
                     throw ValidationError("mesh was built without the trait Redis; build with it to use --redis")
                 #endif
             }
+
+            #if Redis
+                private static func addresses(_ redis: RedisPlace) throws -> [RedisAddress] {
+                    try redis.urls.map { try RedisAddress($0, password: redis.password) }
+                }
+            #endif
 
             private func printAddress(of server: GatewayServer) throws {
                 let scheme = certificate == nil ? "ws" : "wss"

@@ -200,6 +200,8 @@ public struct ReplayBufferError: CodedError {
         public static let invalidAddress = Code(description: "invalidAddress")
         /// The store didn't answer. An append may have happened.
         public static let unavailable = Code(description: "unavailable")
+        /// Another process has begun with another list of the store's shards, so the store did nothing.
+        public static let otherShards = Code(description: "otherShards")
         /// The store is overloaded, and did nothing.
         public static let busy = Code(description: "busy")
     }
@@ -217,6 +219,7 @@ public struct ReplayBufferError: CodedError {
         switch code {
         case .invalidEvent: "Use a short name of printable characters and JSON within the limit."
         case .invalidAddress: ""
+        case .otherShards: "Start this process again with the list of shards that the others have."
         case .busy: "Try again later, and less often."
         default: "Check that the store runs and can be reached, then try again. An append may have happened."
         }

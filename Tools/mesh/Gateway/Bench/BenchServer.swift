@@ -33,7 +33,7 @@
             let server = try await GatewayServer.start(
                 settings, app: GatewayApp { token, _ in token },
                 buffer: try await GatewayServeCommand.buffer(
-                    redis.map { ($0, try Secrets.read(file: nil, variable: Secrets.redis)) }))
+                    redis.map { ([$0], try Secrets.read(file: nil, variable: Secrets.redis)) }))
             try ToolOutput.print("\(server.port)")
             while let (events, bytes) = BenchOrder.next() {
                 let event = try ReplayEvent(type: "LOAD", json: BenchOrder.payload(bytes))
