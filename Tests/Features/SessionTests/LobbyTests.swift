@@ -208,7 +208,6 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         #expect(second.session?.state.total == 1)
     }
 
-<<<<<<< HEAD
     @Test func `A session opened before the lobby has started supersedes the stored one`() async throws {
         let world = VirtualWorld(seed: 1)
         let store = MemoryStore()
@@ -229,11 +228,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         #expect(session != stored.sessionID && opened.session?.sessionID == session)
     }
 
-    @Test func `an invitation that makes no sense is not followed, and a notice of another life is none`() async throws
-    {
-=======
     @Test func `an invalid invitation isn't followed, and a notice of another incarnation is ignored`() async throws {
->>>>>>> names
         let world = VirtualWorld(seed: 1)
         let lobby = await start(["phone"], in: world)[0]
         let stranger = world.transport(tablet)

@@ -83,14 +83,9 @@ import Testing
         (.readsForOthers, "transport.unread.waits"),
         (.readsForOthers, "transport.unread.together"),
         (.keepsWhatIsCancelled, "transport.withdrawal"),
-<<<<<<< HEAD
         (.repeatsTheUrgent, "transport.urgent.once"),
-        (.tellsOnlyTheFirst, "transport.crowd.all"),
-        (.tellsEveryone, "transport.crowd.one"),
-=======
         (.sendsOnlyToTheFirst, "transport.crowd.all"),
         (.sendsToEveryPeer, "transport.crowd.one"),
->>>>>>> names
         (.swapsNeighbours, "transport.crowd.sources"),
         (.mixesFeatures, "transport.features.many"),
         (.returnsToOldSnapshots, "transport.snapshot.collapse"),
