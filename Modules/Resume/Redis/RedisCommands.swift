@@ -68,6 +68,9 @@
             wake.signal()
         }
 
+        /// The reason why questions fail at once; nil while the server can be reached.
+        var outage: String? { state.withLock { $0.outage } }
+
         func ask(_ operation: ReplayScript.Operation) async throws(ReplayBufferError) -> RedisValue {
             let result = await withCheckedContinuation { continuation in
                 enqueue(Question(operation: operation, byteCount: operation.byteCount, continuation: continuation))

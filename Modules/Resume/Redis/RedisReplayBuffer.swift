@@ -157,13 +157,12 @@
         }
 
         public func standing(of stream: String) async throws -> ReplayStanding {
-            // Subscribed before the question, so that every append after the answer is noticed.
-            await parts.shard(of: stream).subscriber.waitUntilReceived(stream)
+            try await parts.shard(of: stream).waitUntilReceived(stream)
             return try await ask(.standing(stream: stream), of: stream).standing
         }
 
         public func page(of stream: String, after position: ReplayPosition, limit: Int) async throws -> ReplayPage {
-            await parts.shard(of: stream).subscriber.waitUntilReceived(stream)
+            try await parts.shard(of: stream).waitUntilReceived(stream)
             let answer = try await ask(.page(stream: stream, after: position, limit: limit), of: stream)
             let standing = answer.standing
             guard position.epoch == standing.epoch, position.sequence <= standing.newest else {
@@ -225,7 +224,7 @@
 
         public func values(_ names: [String]?, of stream: String) async throws -> [String: [UInt8]] {
             let shard = parts.shard(of: stream)
-            await shard.subscriber.waitUntilReceived(stream)
+            try await shard.waitUntilReceived(stream)
             return try ReplayScript.values(try await shard.commands.ask(.values(names, stream: stream))) ?? [:]
         }
 

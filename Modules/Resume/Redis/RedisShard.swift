@@ -30,6 +30,14 @@
             }
         }
 
+        /// Returns once the stream is received, so that every append after the next answer is noticed.
+        ///
+        /// - Throws: `unavailable` at once while the server is down, because a question would fail, too.
+        func waitUntilReceived(_ stream: String) async throws(ReplayBufferError) {
+            if let outage = commands.outage { throw ReplayBufferError(.unavailable, outage) }
+            await subscriber.waitUntilReceived(stream)
+        }
+
         func close() {
             commands.close()
             subscriber.close()

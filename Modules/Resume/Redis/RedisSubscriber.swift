@@ -21,8 +21,6 @@
 
         fileprivate struct State {
             var isClosed = false
-            /// True if the last attempt to connect failed.
-            var isDown = false
             /// True if the connection must be replaced, because Sentinel has announced another master.
             var mustReconnect = false
             /// True if all channels must be received, because a reader didn't name the streams that it serves.
@@ -102,16 +100,12 @@
             wake.signal()
         }
 
-        /// Returns once the stream's channel is subscribed, if the stream is served, or when the connection is lost or can't be
-        /// made. In that case the stream's readers get `missed` later.
+        /// Returns once the stream's channel is subscribed, if the stream is served, or when the connection is lost. In
+        /// that case the stream's readers get `missed`.
         func waitUntilReceived(_ stream: String) async {
             await withCheckedContinuation { continuation in
                 let isReady = state.withLock { state in
                     if state.isClosed || state.isReady(stream) { return true }
-                    if state.isDown {
-                        state.channels[stream]?.mayHaveMissed = true
-                        return true
-                    }
                     state.waiting.append((stream, continuation))
                     return false
                 }
@@ -150,7 +144,7 @@
                 // Before the connection is made, which may lead to a former master.
                 state.withLock { $0.mustReconnect = false }
                 do {
-                    let connection = try connect()
+                    let connection = try RedisConnection(address, timeout: script.settings.timeout)
                     do { try receive(on: connection) { backoff.reset() } } catch {
                         noteLoss()
                         throw error
@@ -163,17 +157,6 @@
             releaseWaiting()
             topic.finish()
             words.finish()
-        }
-
-        private func connect() throws(RedisFailure) -> RedisConnection {
-            do {
-                let connection = try RedisConnection(address, timeout: script.settings.timeout)
-                state.withLock { $0.isDown = false }
-                return connection
-            } catch {
-                state.withLock { $0.isDown = true }
-                throw error
-            }
         }
 
         /// Handles a lost connection: all subscriptions are gone.

@@ -95,8 +95,8 @@
             var notices = buffer.notices(of: streams).makeAsyncIterator()
             for stream in [dead, living] {
                 streams.add(stream)
-                try await buffer.fill(1...1, of: stream)
                 _ = try await buffer.standing(of: stream)
+                try await buffer.fill(1...1, of: stream)
             }
             while await notices.next()?.stream != living {}
             shards.servers[0].kill()
