@@ -64,8 +64,7 @@
             let pages = InspectorPages(feed: feed, token: token)
             do {
                 let service = try await HTTPService.start(
-                    port: Int(port), on: MultiThreadedEventLoopGroup.singleton.next()
-                ) { await pages.answer($0) }
+                    port: Int(port), on: MultiThreadedEventLoopGroup.singleton.next(), .init { await pages.answer($0) })
                 return Inspector(service, feed, token)
             } catch {
                 throw InspectorError(

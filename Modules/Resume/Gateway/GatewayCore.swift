@@ -12,8 +12,8 @@ public struct GatewayAdmission: Hashable, Sendable {
     /// Maximum number of handshakes admitted in one burst after a pause.
     public var atOnce: Int
 
-    /// Creates a rate: 500 handshakes per second and 500 in a burst by default.
-    public init(perSecond: Double = 500, atOnce: Int = 500) {
+    /// Creates a rate: 1,000 handshakes per second and 1,000 in a burst by default.
+    public init(perSecond: Double = 1000, atOnce: Int = 1000) {
         self.perSecond = perSecond
         self.atOnce = atOnce
     }
@@ -85,6 +85,8 @@ public struct GatewayCore: Sendable {
 
     /// Reports that the socket has taken that many bytes.
     public mutating func flushed(_ count: Int, on key: Int, _ now: Duration) {
+        // In most cases nothing follows, and the connection needn't be taken out.
+        guard connections[key]?.takesFlush(count) != true else { return }
         with(key, now) { $0.flushed(count, now) }
     }
 
@@ -174,7 +176,14 @@ public struct GatewayCore: Sendable {
     public mutating func noticed(_ notice: ReplayNotice, _ now: Duration) {
         guard let keys = audience[notice.stream] else { return }
         var frame = SharedFrame(notice.entry)
-        for key in keys { with(key, now) { $0.noticed(notice, &frame, now) } }
+        for key in keys {
+            // In most cases the notice carries the next event. Sending it changes neither session nor deadline.
+            if let bytes = connections[key]?.next(notice, &frame, now) {
+                directives.append((key, .send(bytes)))
+            } else {
+                with(key, now) { $0.noticed(notice, &frame, now) }
+            }
+        }
     }
 }
 

@@ -42,7 +42,8 @@
             served.add(DisconnectionLog.stream)
             catchUpInterval = settings.connection.catchUpInterval
             onProblem = settings.onProblem
-            turns = StoreTurns(settings.userBudget, on: loop)
+            turns = StoreTurns(
+                settings.userBudget, on: loop, executor: buffer is any PromptReplayBuffer ? LoopExecutor(loop) : nil)
             core = GatewayCore(settings.connection, admission: settings.admission, seed: .random(in: 0 ... .max))
         }
 
@@ -102,7 +103,7 @@
             readDisconnections()
         }
 
-        func published() { counts.published += 1 }
+        func published(_ count: Int = 1) { counts.published += count }
 
         /// - Parameter cause: the description for the operator, which clients don't get.
         func failed(_ source: GatewayProblem.Source, _ cause: String) {

@@ -17,7 +17,7 @@
     /// await server.shutDown()
     /// ```
     ///
-    /// All sockets run on one thread. Only the app's closures and the buffer run elsewhere. To use more cores, start more
+    /// All sockets run on one thread. Only the app's closures and a buffer of your own run elsewhere. To use more cores, start more
     /// servers on one shared buffer.
     public final class GatewayServer: Sendable {
         /// The TCP port at which the gateway serves clients.
@@ -92,7 +92,7 @@
                 on: loop, observer: reception)
             try await loop.submit { gateway.value.mailboxes = mailboxes.value }.get()
             let metrics: HTTPService?
-            do { metrics = try await startMetrics(settings, buffer, gateway, loop) } catch {
+            do { metrics = try await HTTPDoor.start(settings, buffer, gateway, loop) } catch {
                 await listener.stop()
                 throw error
             }

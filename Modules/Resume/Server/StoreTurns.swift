@@ -1,6 +1,7 @@
 #if WebSocket
     import MeshBase
     import MeshResumeGateway
+    import MeshWebSocket
     import NIOCore
 
     /// Asks a store on behalf of users, each within its share. Used on the event loop only.
@@ -20,8 +21,11 @@
         /// Called when a user's devices must be paused (true) or resumed (false).
         var onStrain: (String, Bool) -> Void = { _, _ in }
 
-        init(_ budget: UserBudget, on loop: any EventLoop) {
-            self.loop = loop
+        private let executor: LoopExecutor?
+
+        /// - Parameter executor: runs the questions; nil for the pool.
+        init(_ budget: UserBudget, on loop: any EventLoop, executor: LoopExecutor? = nil) {
+            (self.loop, self.executor) = (loop, executor)
             queue = FairQueue(budget)
         }
 
@@ -37,14 +41,14 @@
             _ question: @escaping @Sendable () async throws -> Answer,
             answered: @escaping @Sendable (Result<Answer, any Error>) -> Void
         ) {
-            let (bound, loop) = (NIOLoopBound(self, eventLoop: loop), loop)
+            let (bound, loop, executor) = (NIOLoopBound(self, eventLoop: loop), loop, executor)
             queue.enter(
                 {
                     guard isWanted() else { return bound.value.finish(user) }
-                    Task {
+                    LoopExecutor.run(on: executor) {
                         let answer: Result<Answer, any Error>
                         do { answer = .success(try await question()) } catch { answer = .failure(error) }
-                        loop.execute {
+                        loop.perform {
                             if case .failure(let error as ReplayBufferError) = answer, error.code == .busy {
                                 bound.value.retry(of: user, byteCount, isWanted, question, answered)
                             } else {

@@ -3,23 +3,26 @@
     import NIOHTTP1
     import NIOPosix
 
-    /// A small HTTP server on loopback for operators, for example for metrics and health. Each connection serves one
-    /// request of at most 128 KiB. The client has 10 s to send the request, and 10 s to receive the response. The
-    /// closure may take any time.
+    /// A small HTTP/1.1 server on loopback for operators and backends, for example for metrics, health and publishing.
     ///
-    /// Requests from pages of other sites are refused (403), and so are requests for another host name (421).
+    /// Connections are kept, and a client may send further requests before it has an answer. The requests of one connection are
+    /// answered one after another, in order. Requests from pages of other sites are refused (403), and so are requests for another
+    /// host name (421). A request that can't be understood, or that two readers could understand differently, is refused (400),
+    /// and its connection is closed (RFC 9112, 11.2).
     package final class HTTPService: Sendable {
         package struct Request: Sendable {
             package let method: String
             package let path: String
-            /// The value of the header `Authorization`.
+            /// The value of the header `Authorization`; nil without one, or with several.
             package let authorization: String?
-            package let body: [UInt8]
+            /// The values of the header `Idempotency-Key`.
+            package let idempotencyKeys: [String]
+            package internal(set) var body: [UInt8] = []
         }
 
         package struct Response: Sendable {
-            let status: Int
-            let text: String
+            package let status: Int
+            package let text: String
             /// Headers in addition to Content-Type, Content-Length and Connection.
             let headers: [(name: String, value: String)]
             let type: String
@@ -32,8 +35,37 @@
             }
         }
 
-        static let bodyBytesMax = 128 << 10
+        /// The functions of a service.
+        package struct Answers: Sendable {
+            /// Called on the event loop with a request's head, before its body is read. Returns the refusal; nil to accept.
+            let refusal: @Sendable (Request) -> Response?
+            /// May take any time.
+            let answer: @Sendable (Request) async -> Response
+            /// True if `answer` begins on the event loop. It must be short, and wait only by `await`.
+            let usesLoop: Bool
+
+            package init(
+                usesLoop: Bool = false, refusal: @escaping @Sendable (Request) -> Response? = { _ in nil },
+                answer: @escaping @Sendable (Request) async -> Response
+            ) {
+                (self.usesLoop, self.refusal, self.answer) = (usesLoop, refusal, answer)
+            }
+        }
+
+        /// Maximum number of bytes per body.
+        static let bodyBytesMax = 256 << 10
+        /// Maximum number of bytes of a refused request's body that are read, so that its client gets the answer.
+        static let refusedBytesMax = 4 << 20
+        /// Maximum number of bytes of the headers of a request.
+        static let headerBytesMax = 16 << 10
+        /// Maximum number of connections.
+        static let connectionsMax = 256
+        /// Maximum number of requests of a connection that wait, beyond which it isn't read.
+        static let pipelinedMax = 16
+        /// Maximum time for a client to send a request, and to receive an answer.
         static let requestTimeout = TimeAmount.seconds(10)
+        /// Maximum time between two requests.
+        static let idleTimeout = TimeAmount.seconds(60)
         private let channel: any Channel
 
         package var port: Int { channel.localAddress?.port ?? 0 }
@@ -41,14 +73,21 @@
         private init(_ channel: any Channel) { self.channel = channel }
 
         package static func start(
-            port: Int, on loop: any EventLoop, answer: @escaping @Sendable (Request) async -> Response
+            port: Int, on loop: any EventLoop, _ answers: Answers
         ) async throws(WebSocketError) -> HTTPService {
             try WebSocketError.require(port: port)
             do {
+                let count = NIOLoopBoundBox.makeBoxSendingValue(0, eventLoop: loop)
                 let channel = try await ServerBootstrap(group: loop, childGroup: loop)
                     .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                    .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+                    // With it, a connection that isn't read has at most one read's bytes.
+                    .childChannelOption(.maxMessagesPerRead, value: 1)
                     .childChannelInitializer { channel in
-                        channel.eventLoop.makeCompletedFuture { try configure(channel, answer: answer) }
+                        guard count.value < connectionsMax else { return channel.close() }
+                        count.value += 1
+                        channel.closeFuture.whenComplete { _ in count.value -= 1 }
+                        return channel.eventLoop.makeCompletedFuture { try configure(channel, answers) }
                     }
                     .bind(host: "127.0.0.1", port: port).get()
                 return HTTPService(channel)
@@ -57,77 +96,62 @@
             }
         }
 
-        static func configure(
-            _ channel: any Channel, answer: @escaping @Sendable (Request) async -> Response
-        ) throws {
-            try channel.pipeline.syncOperations.configureHTTPServerPipeline(withPipeliningAssistance: false)
-            try channel.pipeline.syncOperations.addHandler(AnsweringHandler(answer))
+        static func configure(_ channel: any Channel, _ answers: Answers) throws {
+            var limits = NIOHTTPDecoderLimitConfiguration()
+            limits.maxHeaderListSize = headerBytesMax
+            limits.maxHeaderFieldSize = headerBytesMax / 2
+            let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)
+            try channel.pipeline.syncOperations.addHandler(ByteToMessageHandler(decoder))
+            try channel.pipeline.syncOperations.addHandler(HTTPConnection(answers, on: channel.eventLoop))
         }
 
         package func stop() async { try? await channel.close() }
     }
 
-    private final class AnsweringHandler: ChannelInboundHandler {
-        typealias InboundIn = HTTPServerRequestPart
-        typealias OutboundOut = HTTPServerResponsePart
+    extension HTTPService.Response {
+        /// Returns the error as JSON: `{"error":{"code":"…","message":"…"}}`.
+        ///
+        /// - Parameters:
+        ///   - code: a word for programs.
+        ///   - message: the reason for people.
+        ///   - fields: further members of the answer, as JSON that begins with a comma.
+        package static func error(
+            _ status: Int, _ code: String, _ message: String, fields: String = "",
+            headers: [(name: String, value: String)] = []
+        ) -> Self {
+            .init(
+                status: status, text: "{\"error\":{\"code\":\"\(code)\",\"message\":\(quoted(message))}\(fields)}\n",
+                type: "application/json", headers: headers)
+        }
 
-        private let answer: @Sendable (HTTPService.Request) async -> HTTPService.Response
-        private var head: HTTPRequestHead?
-        private var body: [UInt8] = []
-        private var deadline: Scheduled<Void>?
-        private var isAnswering = false
-
-        init(_ answer: @escaping @Sendable (HTTPService.Request) async -> HTTPService.Response) { self.answer = answer }
-
-        func handlerAdded(context: ChannelHandlerContext) { limitTime(of: context.channel) }
-
-        func handlerRemoved(context: ChannelHandlerContext) { deadline?.cancel() }
-
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            guard !isAnswering else { return }
-            switch unwrapInboundIn(data) {
-            case .head(let head): self.head = head
-            case .body(let bytes):
-                guard body.count + bytes.readableBytes <= HTTPService.bodyBytesMax else {
-                    return context.close(promise: nil)
+        private static func quoted(_ text: String) -> String {
+            var quoted = "\""
+            for scalar in text.unicodeScalars {
+                switch scalar {
+                case "\"", "\\": quoted += "\\\(scalar)"
+                case "\u{0}"..<" ": quoted += " "
+                default: quoted.unicodeScalars.append(scalar)
                 }
-                body += bytes.readableBytesView
-            case .end:
-                guard let head else { return }
-                isAnswering = true
-                deadline?.cancel()
-                let channel = context.channel
-                if let status = OriginPolicy().refusal(head, port: channel.localAddress?.port) {
-                    return write(.init(status: Int(status.code), text: "\(status.reasonPhrase)\n"), to: channel)
-                }
-                let request = HTTPService.Request(
-                    method: head.method.rawValue, path: head.uri,
-                    authorization: head.headers.first(name: "Authorization"), body: body)
-                let answer = answer
-                channel.eventLoop.makeFutureWithTask { await answer(request) }.assumeIsolated()
-                    .whenSuccess { self.write($0, to: channel) }
             }
+            return quoted + "\""
         }
 
-        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
-
-        private func limitTime(of channel: any Channel) {
-            deadline = channel.eventLoop.scheduleTask(in: HTTPService.requestTimeout) { channel.close(promise: nil) }
-        }
-
-        private func write(_ response: HTTPService.Response, to channel: any Channel) {
-            guard channel.isActive else { return }
-            limitTime(of: channel)
-            let headers = HTTPHeaders(
-                [
-                    ("Content-Type", response.type), ("Content-Length", "\(response.text.utf8.count)"),
-                    ("Connection", "close"),
-                ] + response.headers.map { ($0.name, $0.value) })
-            let head = HTTPResponseHead(
-                version: .http1_1, status: HTTPResponseStatus(statusCode: response.status), headers: headers)
-            channel.write(HTTPServerResponsePart.head(head), promise: nil)
-            channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: response.text))), promise: nil)
-            channel.writeAndFlush(HTTPServerResponsePart.end(nil)).whenComplete { _ in channel.close(promise: nil) }
+        /// Returns the response's bytes (RFC 9112, 4). `headers` and `type` never hold a client's text.
+        ///
+        /// - Parameter hasBody: false for the answer to HEAD.
+        func encoded(closes: Bool, hasBody: Bool) -> ByteBuffer {
+            var buffer = ByteBuffer()
+            buffer.reserveCapacity(256 + text.utf8.count)
+            buffer.writeString("HTTP/1.1 \(status) ")
+            buffer.writeString(HTTPResponseStatus(statusCode: status).reasonPhrase)
+            buffer.writeString("\r\nContent-Type: ")
+            buffer.writeString(type)
+            buffer.writeString("\r\nContent-Length: \(text.utf8.count)\r\n")
+            for (name, value) in headers { buffer.writeString("\(name): \(value)\r\n") }
+            if closes { buffer.writeString("Connection: close\r\n") }
+            buffer.writeString("\r\n")
+            if hasBody { buffer.writeString(text) }
+            return buffer
         }
     }
 #endif

@@ -13,6 +13,28 @@
         func closed(_ code: UInt16?, _ socket: WebSocket)
     }
 
+    /// Flushes the sockets of one event loop together, once per turn of the loop. Confined to the loop.
+    package final class SocketFlushes {
+        private let loop: any EventLoop
+        private var sockets: [WebSocket] = []
+
+        init(on loop: any EventLoop) { self.loop = loop }
+
+        /// Flushes a socket once the current turn's messages are written. Called once per socket and turn.
+        fileprivate func plan(_ socket: WebSocket) {
+            sockets.append(socket)
+            guard sockets.count == 1 else { return }
+            let flushes = NIOLoopBound(self, eventLoop: loop)
+            loop.execute { flushes.value.flush() }
+        }
+
+        private func flush() {
+            let due = sockets
+            sockets = []
+            for socket in due { socket.flush() }
+        }
+    }
+
     /// A WebSocket after its handshake (RFC 6455), on either side. Confined to its event loop.
     ///
     /// Messages written in one turn of the loop are flushed together. While the other side doesn't read, nothing is
@@ -36,8 +58,11 @@
         private var context: ChannelHandlerContext?
         /// The context through which encoded frames are written.
         private var encoder: ChannelHandlerContext?
+        private let flushes: SocketFlushes?
         private var unflushed = 0
         private var flushIsPlanned = false
+        /// The newest message, which is written with the flush.
+        private var last: ByteBuffer?
         private var wantsRead = false
         /// True while the owner doesn't want more messages. Then nothing is read.
         package private(set) var isPaused = false
@@ -47,10 +72,11 @@
 
         init(
             key: Int, _ observer: any WebSocketObserver, isServer: Bool, subprotocol: String?,
-            _ limits: WebSocketLimits,
+            _ limits: WebSocketLimits, flushes: SocketFlushes? = nil,
             onAuthenticated: @escaping @Sendable () -> Void = {}
         ) {
             (self.key, self.subprotocol, self.onAuthenticated) = (key, subprotocol, onAuthenticated)
+            self.flushes = flushes
             self.observer = observer
             self.isServer = isServer
             closeTimeout = limits.closeTimeout
@@ -68,8 +94,9 @@
         // MARK: Owner
 
         package func send(_ message: PreparedMessage) {
-            guard let encoder, !isClosing else { return }
-            encoder.write(NIOAny(message.buffer), promise: nil)
+            guard encoder != nil, !isClosing else { return }
+            writeLast()
+            last = message.buffer
             planFlush(message.buffer.readableBytes)
         }
 
@@ -194,6 +221,7 @@
 
         private func write(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
             guard let context, !isClosing else { return }
+            writeLast()
             let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: isServer ? nil : .random(), data: data)
             context.write(wrapOutboundOut(frame), promise: nil)
         }
@@ -202,26 +230,35 @@
             unflushed += count
             guard !flushIsPlanned, let context else { return }
             flushIsPlanned = true
+            if let flushes { return flushes.plan(self) }
             let socket = NIOLoopBound(self, eventLoop: context.eventLoop)
             context.eventLoop.execute { socket.value.flush() }
         }
 
-        private func flush() {
+        private func writeLast() {
+            guard let last, let encoder else { return }
+            self.last = nil
+            encoder.write(NIOAny(last), promise: nil)
+        }
+
+        fileprivate func flush() {
             flushIsPlanned = false
             guard let context, let encoder else { return }
             let count = unflushed
             unflushed = 0
             guard count > 0 else { return context.flush() }
+            let message = last ?? ByteBuffer()
+            last = nil
             let socket = NIOLoopBound(self, eventLoop: context.eventLoop)
             let written = context.eventLoop.makePromise(of: Void.self)
             written.futureResult.whenSuccess { socket.value.observer?.flushed(count, on: socket.value) }
-            encoder.writeAndFlush(NIOAny(ByteBuffer()), promise: written)
+            encoder.writeAndFlush(NIOAny(message), promise: written)
         }
 
         private func end() {
             guard !isOver else { return }
             isOver = true
-            (context, encoder) = (nil, nil)
+            (context, encoder, last) = (nil, nil, nil)
             observer?.closed(closeCode, self)
             retainedObserver = nil
         }

@@ -38,6 +38,7 @@
                 }
                 let policy = OriginPolicy(isSecure: tls != nil, allowedOrigins: allowedOrigins)
                 let admission = NIOLoopBoundBox.makeBoxSendingValue(SocketAdmission(limits), eventLoop: loop)
+                let flushes = try await loop.submit { NIOLoopBound(SocketFlushes(on: loop), eventLoop: loop) }.get()
                 let channel = try await ServerBootstrap(group: loop, childGroup: loop)
                     .serverChannelOption(.backlog, value: 4096)
                     .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -62,7 +63,7 @@
                             if client.address == nil { policy.isSecure = true }
                             let upgrade = Upgrade(
                                 key: key, client: bound, admission: admission, protocols: protocols, policy: policy,
-                                limits: limits, observer: observer
+                                limits: limits, observer: observer, flushes: flushes
                             ) { admission.value.remember(bound.value.address) }
                             try upgrade.configure(channel)
                         }
@@ -204,6 +205,7 @@
         let policy: OriginPolicy
         let limits: WebSocketLimits
         let observer: NIOLoopBound<any WebSocketObserver>
+        let flushes: NIOLoopBound<SocketFlushes>
         /// Called on the event loop when a user has authenticated on the socket.
         let onAuthenticated: @Sendable () -> Void
 
@@ -230,7 +232,7 @@
                         channel.pipeline.syncOperations.removeHandler(context: refusal, promise: nil)
                         let socket = WebSocket(
                             key: key, observer.value, isServer: true, subprotocol: agreed(head), limits,
-                            onAuthenticated: onAuthenticated)
+                            flushes: flushes.value, onAuthenticated: onAuthenticated)
                         socket.address = client.value.address
                         try channel.pipeline.syncOperations.addHandler(socket)
                     }

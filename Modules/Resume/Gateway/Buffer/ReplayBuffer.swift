@@ -56,7 +56,7 @@ public struct ReplayEvent: Hashable, Sendable {
             throw ReplayBufferError(
                 .invalidEvent, "\(json.count) bytes of '\(type)'; the limit is \(Self.jsonBytesMax)")
         }
-        guard JSONText.isValid(json) else {
+        guard JSONScanner.isValue(json) else {
             throw ReplayBufferError(.invalidEvent, "the payload of '\(type)' can't be read as JSON in UTF-8")
         }
         self.type = type

@@ -98,6 +98,21 @@ extension GatewayConnection {
 // MARK: - The stream
 
 extension GatewayConnection {
+    /// Takes a notice that carries the next event of a client that is up to date.
+    ///
+    /// - Returns: the frame to send; nil, and nothing has changed, in all other cases.
+    mutating func next(_ notice: ReplayNotice, _ frame: inout SharedFrame, _ now: Duration) -> [UInt8]? {
+        guard unsentBytes < settings.unsentBytesMax, stalledSince == nil, case .streaming(var reader) = phase,
+            reader.place.takeNext(notice, now)
+        else { return nil }
+        phase = .streaming(reader)
+        let bytes = frame.encoded(as: encoding)
+        unsentBytes += bytes.count
+        // The time at which the socket became full must be noted.
+        if unsentBytes >= settings.unsentBytesMax { trackBackpressure(now) }
+        return bytes
+    }
+
     /// - Parameter frame: the frame of the notice's entry.
     mutating func noticed(_ notice: ReplayNotice, _ frame: inout SharedFrame, _ now: Duration) {
         guard case .streaming(var reader) = phase, notice.stream == reader.place.stream else { return }

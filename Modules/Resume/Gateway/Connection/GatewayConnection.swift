@@ -25,7 +25,7 @@ struct GatewayConnection: Sendable {
     private var lastReceivedAt: Duration
     private var frames: TokenBucket
     var unsentBytes = 0
-    private var stalledSince: Duration?
+    private(set) var stalledSince: Duration?
     /// The time at which the app was last asked about a token.
     var askedAt = Duration.zero
     /// The lifetime of the token; nil if it doesn't expire.
@@ -167,6 +167,13 @@ extension GatewayConnection {
         if let token { due = min(due, token.due) }
         if let stalledSince { due = min(due, stalledSince + settings.stallTimeout) }
         return due
+    }
+
+    /// Notes sent bytes of a client that is up to date. Otherwise returns false, and changes nothing.
+    mutating func takesFlush(_ count: Int) -> Bool {
+        guard stalledSince == nil, case .streaming(let reader) = phase, reader.place.isUpToDate else { return false }
+        unsentBytes = max(0, unsentBytes - count)
+        return true
     }
 
     mutating func flushed(_ count: Int, _ now: Duration) {

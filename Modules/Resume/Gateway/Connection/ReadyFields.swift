@@ -22,7 +22,7 @@ public struct ReadyFields: Hashable, Sendable {
             throw ReplayBufferError(
                 .invalidEvent, "\(object.count) bytes of fields for READY; the limit is \(Self.jsonBytesMax)")
         }
-        guard JSONText.isValid(object),
+        guard JSONScanner.isValue(object),
             let fields = try? JSONSerialization.jsonObject(with: Data(object)) as? [String: Any],
             fields["session_id"] == nil, let begin = object.firstIndex(of: UInt8(ascii: "{")),
             let end = object.lastIndex(of: UInt8(ascii: "}"))

@@ -38,6 +38,19 @@ struct StreamPlace: Hashable, Sendable {
         return true
     }
 
+    /// Handles a notice that carries the next event, if nothing else is to be sent or asked. Otherwise returns false, and changes
+    /// nothing.
+    mutating func takeNext(_ notice: ReplayNotice, _ now: Duration) -> Bool {
+        guard notice.epoch == sent.epoch, notice.entry.sequence == sent.sequence &+ 1, isUpToDate, !isReading,
+            notice.stream == stream
+        else { return false }
+        (sent.sequence, newest, reportedAt) = (notice.entry.sequence, notice.entry.sequence, now)
+        return true
+    }
+
+    /// True if there is nothing to read.
+    var isUpToDate: Bool { sent.sequence == newest && !needsCheck }
+
     /// Handles a page. Returns the entries to send.
     mutating func take(_ page: ReplayPage, _ now: Duration) throws(Loss) -> [ReplayEntry] {
         (isReading, reportedAt) = (false, now)

@@ -8,11 +8,13 @@
         static let configuration = CommandConfiguration(
             commandName: "bench", abstract: "Compares a gateway with a WebSocket server that only writes, in one run.",
             discussion: """
-                Server and load are processes of their own, on this machine. Ratios count: events delivered a second, memory \
-                of an idle session, and the return of all clients after every connection was cut, or the gateway was ended \
-                and started on the same Redis, until each has what it missed: the gateway's by those of a server of SwiftNIO's \
-                that pushes the same bytes to sockets that are there.
+                Server and load are processes of their own, on this machine. Ratios count: the gateway's figure by that of \
+                SwiftNIO's own server, which writes the same bytes to open sockets, accepts WebSockets, and answers the same \
+                HTTP requests. Processor time (CPU) is the server's. Clients return after every connection was cut, or the \
+                gateway was ended and started on the same Redis, until each has what it missed.
                 """)
+
+        enum Part: String, CaseIterable, ExpressibleByArgument { case deliver, fan, open, publish, returning, stay }
 
         @Option(help: "Number of idle sessions, and of clients that reconnect.") var sessions = 10_000
         @Option(help: "Number of clients that receive events.") var clients = 1000
@@ -21,6 +23,8 @@
         @Option(help: "Number of bytes in an event's payload.") var bytes = 100
         @Option(help: "Handshakes per second, for the case with limited admission.") var admission = 2000
         @Option(help: "A Redis, for the case in which clients reconnect to a restarted gateway.") var redis: String?
+        @Option(help: "Number of HTTP requests that publish.") var requests = 20_000
+        @Option(help: "The parts to measure; may be repeated. All by default.") var part: [Part] = []
         @Flag(help: "Prints JSON: one object with `rows`, on one line.") var json = false
 
         func validate() throws {
@@ -36,8 +40,42 @@
                 rows.append(row)
                 if !json { try ToolOutput.print(row.text) }
             }
-            let delivered = try await (deliver(.gateway()), deliver(.bare))
-            try add(BenchRow(what: "delivered a second", gateway: delivered.0, bare: delivered.1))
+            func measures(_ part: Part) -> Bool { self.part.isEmpty || self.part.contains(part) }
+            if measures(.deliver) {
+                let delivered = try await (deliver(.gateway()), deliver(.bare))
+                try add(BenchRow(what: "delivered a second", gateway: delivered.0, bare: delivered.1))
+            }
+            if measures(.fan) {
+                let (gateway, bare) = try await (fan(.gateway()), fan(.bare))
+                for ((what, gateway), (_, bare)) in zip(gateway, bare) {
+                    try add(BenchRow(what: "one stream, \(what)", gateway: gateway, bare: bare))
+                }
+            }
+            if measures(.open) {
+                let (gateway, bare) = try await (open(.gateway()), open(.bare))
+                try add(BenchRow(what: "µs CPU to open and identify", gateway: gateway.cpu, bare: bare.cpu))
+                try add(BenchRow(what: "µs to open and identify", gateway: gateway.wall, bare: bare.wall))
+            }
+            if measures(.publish) {
+                for (what, load) in publishing {
+                    let (gateway, bare) = try await (publish(.gateway(), load), publish(.bare, load))
+                    try add(BenchRow(what: "µs CPU to publish, \(what)", gateway: gateway.cpu, bare: bare.cpu))
+                    try add(BenchRow(what: "µs to publish, \(what)", gateway: gateway.wall, bare: bare.wall))
+                }
+            }
+            if measures(.returning) {
+                let seconds = try await (comeBack(.gateway(admission: -1)), comeBack(.bare))
+                try add(
+                    BenchRow(
+                        what: "ms until 2000 are back, default admission", gateway: seconds.0 * 1e3,
+                        bare: seconds.1 * 1e3))
+            }
+            if measures(.stay) { try await stay(add) }
+            guard json else { return }
+            try ToolOutput.print(json: try ["rows": rows].json())
+        }
+
+        private func stay(_ add: (BenchRow) throws -> Void) async throws {
             let (idle, back) = try await stay(.gateway())
             let bare = try await stay(.bare)
             try add(BenchRow(what: "bytes of an idle session", gateway: idle, bare: bare.idle))
@@ -50,8 +88,6 @@
                 let slow = try await stay(.gateway(admission: admission, redis: redis)).back
                 try add(BenchRow(what: "the same, \(admission) let in a second", gateway: slow, bare: bare.back))
             }
-            guard json else { return }
-            try ToolOutput.print(json: try ["rows": rows].json())
         }
 
         /// - Returns: Number of delivered events a second.
@@ -71,6 +107,84 @@
             process.end()
             try await load.dropAll()
             return Double(clients * events) / seconds
+        }
+
+        /// - Returns: µs of processor time, and of time, for each delivery to the clients of one stream.
+        private func fan(_ kind: BenchProcess.Kind) async throws -> [(what: String, Double)] {
+            let process = try BenchProcess(kind, users: clients)
+            let load = BenchLoad(speaks: kind.speaks, areOneUser: true)
+            try await load.connect(0..<clients, to: process.port)
+            var rows: [(String, Double)] = []
+            for isPaced in [true, true, false] {
+                try await load.resetEvents()
+                let before = process.seconds
+                let seconds = try await elapsed {
+                    process.fan(events, bytes, isPaced: isPaced)
+                    try await load.waitForEvents(clients * events)
+                }
+                // The first round warms up.
+                let what = isPaced ? "paced" : "unpaced"
+                rows.removeAll { $0.0.hasSuffix(" " + what) }
+                rows.append(("µs CPU a delivery, " + what, (process.seconds - before) * 1e6 / Double(clients * events)))
+                rows.append(("µs a delivery, " + what, seconds * 1e6 / Double(clients * events)))
+            }
+            process.end()
+            try await load.dropAll()
+            return rows
+        }
+
+        /// - Returns: µs of processor time, and of time, for each client that connects and identifies.
+        private func open(_ kind: BenchProcess.Kind) async throws -> (cpu: Double, wall: Double) {
+            let process = try BenchProcess(kind, users: clients * 3)
+            let load = BenchLoad(speaks: kind.speaks)
+            // Warms up.
+            try await load.connect(0..<clients, to: process.port)
+            let before = process.seconds
+            let seconds = try await elapsed { try await load.connect(clients..<clients * 3, to: process.port) }
+            let used = process.seconds - before
+            process.end()
+            try await load.dropAll()
+            return (used * 1e6 / Double(clients * 2), seconds * 1e6 / Double(clients * 2))
+        }
+
+        private var publishing: [(what: String, load: (Int) -> PublishingLoad)] {
+            [
+                ("a connection each", { PublishingLoad(port: $0, clients: 16, keepsConnections: false) }),
+                ("kept connections", { PublishingLoad(port: $0, clients: 16, keepsConnections: true) }),
+                ("100 in a request", { PublishingLoad(port: $0, clients: 16, keepsConnections: true, events: 100) }),
+            ]
+        }
+
+        /// - Returns: µs of processor time, and of time, for each published event.
+        private func publish(
+            _ kind: BenchProcess.Kind, _ load: (Int) -> PublishingLoad
+        ) async throws -> (cpu: Double, wall: Double) {
+            let process = try BenchProcess(kind, users: 0)
+            defer { process.end() }
+            let load = load(process.httpPort)
+            let payload = BenchOrder.payload(bytes)
+            // Warms up.
+            try load.publish(64, payload)
+            let requests = max(1, requests / load.events)
+            let before = process.seconds
+            let seconds = try measured { try load.publish(requests, payload) }
+            let events = Double(requests * load.events)
+            return ((process.seconds - before) * 1e6 / events, seconds * 1e6 / events)
+        }
+
+        /// - Returns: The seconds until 2,000 clients are back whose connections were cut.
+        private func comeBack(_ kind: BenchProcess.Kind) async throws -> Double {
+            let count = 2000
+            let process = try BenchProcess(kind, users: count)
+            let load = BenchLoad(speaks: kind.speaks)
+            try await load.connect(0..<count, to: process.port)
+            try await load.dropAll()
+            // Lets the admission's burst fill up again.
+            try await Task.sleep(for: .seconds(3))
+            let seconds = try await elapsed { try await load.connect(0..<count, to: process.port) }
+            process.end()
+            try await load.dropAll()
+            return seconds
         }
 
         /// Measures idle sessions, then lets all of them reconnect at the same time.
@@ -107,6 +221,11 @@
             return (idle, Double(sessions * missed) / seconds)
         }
 
+        private func measured(_ body: () throws -> Void) rethrows -> Double {
+            let duration = try ContinuousClock().measure(body)
+            return duration / .seconds(1)
+        }
+
         private func elapsed(_ body: () async throws -> Void) async rethrows -> Double {
             let duration = try await ContinuousClock().measure { try await body() }
             return duration / .seconds(1)
@@ -124,13 +243,14 @@
         }
 
         var text: String {
-            String(format: "%@: %.0f, of a server that only writes %.0f, ratio %.2f", what, gateway, bare, ratio)
+            String(format: "%@: %.1f, SwiftNIO alone %.1f, ratio %.2f", what, gateway, bare, ratio)
         }
     }
 
     /// A server process of the benchmark, and the commands to it.
     private final class BenchProcess {
         let port: Int
+        let httpPort: Int
         private let process = Process()
         private let (input, output) = (Pipe(), Pipe())
 
@@ -154,14 +274,21 @@
             process.standardInput = input
             process.standardOutput = output
             try process.run()
-            guard let port = Int(Self.line(output)) else { throw ValidationError("the bench's server didn't start") }
-            self.port = port
+            let ports = Self.line(output).split(separator: " ").compactMap { Int($0) }
+            guard ports.count == 2 else { throw ValidationError("the bench's server didn't start") }
+            (port, httpPort) = (ports[0], ports[1])
         }
 
-        var residentBytes: Int { ResidentMemory.bytes(of: process.processIdentifier) }
+        var residentBytes: Int { ProcessUse.residentBytes(of: process.processIdentifier) }
+        /// The processor time used so far.
+        var seconds: Double { ProcessUse.seconds(of: process.processIdentifier) }
 
-        func push(_ events: Int, _ bytes: Int) {
-            try? input.fileHandleForWriting.write(contentsOf: Data("push \(events) \(bytes)\n".utf8))
+        func push(_ events: Int, _ bytes: Int) { order("push \(events) \(bytes) 1") }
+
+        func fan(_ events: Int, _ bytes: Int, isPaced: Bool) { order("fan \(events) \(bytes) \(isPaced ? 1 : 0)") }
+
+        private func order(_ line: String) {
+            try? input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
         }
 
         /// Waits until the server has finished the push.

@@ -5,9 +5,10 @@
     import NIOCore
     import NIOPosix
 
-    /// Clients on one event loop that count their events. Each is a separate user.
+    /// Clients on one event loop that count their events. Each is a separate user, or all are the user "0".
     final class BenchLoad: Sendable {
         struct State {
+            let areOneUser: Bool
             var cursors: [Int: (session: String, sequence: Int)] = [:]
             var sockets: [Int: WebSocket] = [:]
             var ready = 0
@@ -19,10 +20,12 @@
         private let state: NIOLoopBoundBox<State>
         private let speaks: Bool
 
-        /// - Parameter speaks: True if clients identify and resume, as with a gateway.
-        init(speaks: Bool) {
+        /// - Parameters:
+        ///   - speaks: True if clients identify and resume, as with a gateway.
+        ///   - areOneUser: True if all clients have the stream of one user.
+        init(speaks: Bool, areOneUser: Bool = false) {
             loop = MultiThreadedEventLoopGroup.singleton.next()
-            state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: loop)
+            state = NIOLoopBoundBox.makeBoxSendingValue(State(areOneUser: areOneUser), eventLoop: loop)
             self.speaks = speaks
         }
 
@@ -127,11 +130,12 @@
         }
 
         private func greet(_ socket: WebSocket) {
+            let token = state.value.areOneUser ? 0 : socket.key
             let text =
                 if let cursor = state.value.cursors[socket.key] {
-                    #"{"op":6,"d":{"token":"\#(socket.key)","session_id":"\#(cursor.session)","seq":\#(cursor.sequence)}}"#
+                    #"{"op":6,"d":{"token":"\#(token)","session_id":"\#(cursor.session)","seq":\#(cursor.sequence)}}"#
                 } else {
-                    #"{"op":2,"d":{"token":"\#(socket.key)"}}"#
+                    #"{"op":2,"d":{"token":"\#(token)"}}"#
                 }
             socket.send(Array(text.utf8), isText: true)
         }

@@ -8,14 +8,15 @@
     import NIOCore
     import NIOPosix
 
-    /// The server that `gateway bench` measures, in its own process: a gateway, or a WebSocket server that only writes. It
-    /// reads commands as lines: `push EVENTS BYTES` sends events to every user. Any other line, or the end of input, ends it.
+    /// The server that `gateway bench` measures, in its own process: a gateway, or SwiftNIO's servers without one. It prints the
+    /// ports of its WebSockets and of its HTTP, and reads commands as lines. `push EVENTS BYTES` sends events to every user, and
+    /// `fan EVENTS BYTES 1` to one user, each once the one before has left (0: all at once). Any other line ends it.
     struct BenchServerCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(commandName: "bench-server", shouldDisplay: false)
 
         @Flag(help: "The server that only writes.") var bare = false
         @Option(help: "Number of users. Their names are their numbers.") var users: Int
-        @Option(help: "Handshakes per second; 0 for no limit.") var admission = 0
+        @Option(help: "Handshakes per second; 0 for no limit, -1 for the default.") var admission = 0
         @Option(help: "The Redis that keeps the events. Without it, this process's memory.") var redis: String?
 
         func run() async throws {
@@ -25,8 +26,12 @@
 
         private func serveGateway() async throws {
             var settings = GatewayServerSettings()
-            settings.admission =
-                admission > 0 ? GatewayAdmission(perSecond: Double(admission), atOnce: admission) : .unlimited
+            if admission >= 0 {
+                settings.admission =
+                    admission > 0 ? GatewayAdmission(perSecond: Double(admission), atOnce: admission) : .unlimited
+            }
+            settings.metricsPort = 0
+            settings.publishToken = PublishingLoad.token
             settings.connection.heartbeatInterval = .seconds(600)
             settings.connection.identifyTimeout = .seconds(120)
             settings.socket.connectionsPerAddress = 100_000
@@ -34,16 +39,22 @@
                 settings, app: GatewayApp { token, _ in token },
                 buffer: try await GatewayServeCommand.buffer(
                     redis.map { ([$0], try Secrets.read(file: nil, variable: Secrets.redis)) }))
-            try ToolOutput.print("\(server.port)")
-            while let (events, bytes) = BenchOrder.next() {
-                let event = try ReplayEvent(type: "LOAD", json: BenchOrder.payload(bytes))
+            try ToolOutput.print("\(server.port) \(server.metricsPort ?? 0)")
+            while let order = BenchOrder.next() {
+                let event = try ReplayEvent(type: "LOAD", json: BenchOrder.payload(order.bytes))
                 let begun = await server.counts().framesSent
-                for round in 0..<events {
-                    try await publish(event, server)
+                for round in 0..<order.events {
+                    if order.toOne {
+                        try await server.publish(event, to: "0")
+                    } else {
+                        try await publish(event, server)
+                    }
+                    guard order.isPaced else { continue }
                     // Keeps at most one round unsent: an event whose notice is late waits for its user's next event.
+                    let due = begun + (order.toOne ? round + 1 : round) * users
                     while true {
                         let counts = await server.counts()
-                        if counts.connections == 0 || counts.framesSent - begun >= round * users { break }
+                        if counts.connections == 0 || counts.framesSent >= due { break }
                         await Task.yield()
                     }
                 }
@@ -68,23 +79,29 @@
 
         private func serveBare() async throws {
             let server = try await BareServer.start()
-            try ToolOutput.print("\(server.port)")
-            while let (events, bytes) = BenchOrder.next() {
+            try ToolOutput.print("\(server.port) \(try await BareHTTPServer.start())")
+            while let order = BenchOrder.next() {
                 let head = #"{"op":0,"s":1000,"t":"LOAD","d":"#
-                let message = Array(head.utf8) + BenchOrder.payload(bytes) + Array("}".utf8)
-                for _ in 0..<events { try await server.push(message) }
+                let message = Array(head.utf8) + BenchOrder.payload(order.bytes) + Array("}".utf8)
+                for _ in 0..<order.events { try await server.push(message) }
             }
         }
     }
 
-    enum BenchOrder {
+    /// A command of the benchmark to its server.
+    struct BenchOrder {
+        let toOne: Bool
+        let events: Int
+        let bytes: Int
+        let isPaced: Bool
+
         /// Reads the next command.
         /// - Returns: nil at the end.
-        static func next() -> (events: Int, bytes: Int)? {
-            guard let words = readLine()?.split(separator: " "), words.count == 3, words[0] == "push",
+        static func next() -> BenchOrder? {
+            guard let words = readLine()?.split(separator: " "), words.count == 4, ["push", "fan"].contains(words[0]),
                 let events = Int(words[1]), let bytes = Int(words[2])
             else { return nil }
-            return (events, bytes)
+            return BenchOrder(toOne: words[0] == "fan", events: events, bytes: bytes, isPaced: words[3] == "1")
         }
 
         /// Returns a JSON string of the given number of bytes.
