@@ -70,8 +70,8 @@ final class WakeApp: PairApp {
         }
     }
 
-    func die() {
-        session.die()
+    func crash() {
+        session.crash()
         Task { await router.detach() }
     }
 }

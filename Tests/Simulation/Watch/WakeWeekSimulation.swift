@@ -112,7 +112,7 @@ private final class WakeWeekRun: PairRun<WakeApp> {
 
     private func workOut() -> String? {
         devices[0].launch()
-        if random.happens(rate: 0.1) { part(for: .seconds(Int64(600 + random.upTo(3000)))) }
+        if random.happens(rate: 0.1) { moveApart(for: .seconds(Int64(600 + random.upTo(3000)))) }
         if let fault = watch(for: .milliseconds(Int64(500 + random.upTo(3000)))) { return fault }
         for _ in 0..<random.upTo(3) { change(.tap, isUrgent: false, wakes: false) }
         if random.happens(rate: 0.5), let fault = watch(for: .seconds(1)) { return fault }

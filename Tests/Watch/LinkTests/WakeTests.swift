@@ -250,9 +250,9 @@ import Testing
             try #require(ends.phone.link).send(packet, to: address)
         }
         ends.pair.advance(by: .milliseconds(2500))
-        #expect(ends.watch.told.suffix(3) == ["queue 1", "queue 2", "queue 3"])
+        #expect(ends.watch.calls.suffix(3) == ["queue 1", "queue 2", "queue 3"])
         ends.pair.advance(by: .seconds(10))
-        #expect(ends.watch.told.filter { $0.hasPrefix("queue") }.count == 3)
+        #expect(ends.watch.calls.filter { $0.hasPrefix("queue") }.count == 3)
     }
 }
 

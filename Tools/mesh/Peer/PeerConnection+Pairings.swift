@@ -28,7 +28,7 @@
                 await withTaskGroup(of: Void.self) { group in
                     group.addTask { await refusals(remark) }
                     group.addTask { await Self.reload(trusted, remark) }
-                    group.addTask { await Self.tell(trusted.lossReportChanges(), name, remark) }
+                    group.addTask { await Self.report(trusted.lossReportChanges(), name, remark) }
                 }
             }
         }
@@ -38,7 +38,7 @@
             #if UDP
                 if let link = transport.link as? UDPLink {
                     let refusals = link.refusals()
-                    return (link.configuration.trustedPeers, "", { await Self.tell(refusals, $0) })
+                    return (link.configuration.trustedPeers, "", { await Self.report(refusals, $0) })
                 }
             #endif
             #if MQTT || WebSocket
@@ -46,47 +46,48 @@
                     let events = transport.diagnosticEvents()
                     return (
                         link.trustedPeers, link.relayAddress.hasPrefix("mqtt") ? " --link \(link.relayAddress)" : "",
-                        { await Self.tell(events, $0) }
+                        { await Self.report(events, $0) }
                     )
                 }
             #endif
             return nil
         }
 
-        private static let toldMax = 64
+        private static let reportedMax = 64
 
         #if MQTT || WebSocket
-            private static func tell(_ events: AsyncStream<SessionDiagnosticEvent>, _ remark: (String) -> Void) async {
-                var told: Set<String> = []
+            private static func report(_ events: AsyncStream<SessionDiagnosticEvent>, _ remark: (String) -> Void) async
+            {
+                var reported: Set<String> = []
                 for await case .rejected(nil, let reason) in events {
-                    guard told.count < toldMax, told.insert(reason).inserted else { continue }
+                    guard reported.count < reportedMax, reported.insert(reason).inserted else { continue }
                     remark(reason)
                 }
             }
         #endif
 
         #if UDP
-            private static func tell(_ refusals: AsyncStream<UDPRefusal>, _ remark: (String) -> Void) async {
-                var told: Set<String> = []
+            private static func report(_ refusals: AsyncStream<UDPRefusal>, _ remark: (String) -> Void) async {
+                var reported: Set<String> = []
                 for await refusal in refusals {
                     let what = "\(refusal.code) \(refusal.peerID?.description ?? "")"
-                    guard told.count < toldMax, told.insert(what).inserted else { continue }
+                    guard reported.count < reportedMax, reported.insert(what).inserted else { continue }
                     remark("not connected: \(refusal)")
                 }
             }
         #endif
 
-        private static func tell(
+        private static func report(
             _ changes: AsyncStream<[LossReport]>, _ name: PeerName, _ remark: (String) -> Void
         ) async {
-            var told: Set<LossReport> = []
+            var reported: Set<LossReport> = []
             for await reports in changes {
-                for report in reports where !told.contains(report) {
+                for report in reports where !reported.contains(report) {
                     remark(
                         "\(report): run `mesh pair --name \(name.value) --confirm \(report.peer.name)`, or with --dismiss"
                     )
                 }
-                told = Set(reports)
+                reported = Set(reports)
             }
         }
 

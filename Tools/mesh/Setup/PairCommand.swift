@@ -76,7 +76,7 @@
         @Flag(help: "Prints JSON, one object a line: 'change' is secret, waiting, compare, paired or failed.")
         var json = false
 
-        /// A use of the list of paired peers that pairs nobody.
+        /// A listing or a change of the paired peers, without pairing.
         enum Edit {
             case list
             case forget(String)
