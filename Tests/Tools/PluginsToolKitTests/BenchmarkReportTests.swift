@@ -95,7 +95,7 @@ struct BenchmarkReportTests {
         for path in ["", "/", "/dev/", "/dev/null", "/dev/null/", "/nowhere/x"] {
             #expect {
                 try OutputFile(path, option: "--html")
-            } throws: { "\($0)".hasSuffix("cannot be written; name a file in a folder that is there with --html") }
+            } throws: { "\($0)".hasSuffix("can't be written; name a file in an existing folder with --html") }
         }
         let file = FileManager.default.temporaryDirectory.appending(path: "output-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -180,11 +180,11 @@ struct BenchmarkReportTests {
             try Data(text.utf8).write(to: file)
             #expect {
                 try RecordedReport(path: file.path)
-            } throws: { "\($0)".hasSuffix("is no report; make one with `bench --json > FILE`") }
+            } throws: { "\($0)".hasSuffix("isn't a report; make one with `bench --json > FILE`") }
         }
         #expect {
             try RecordedReport(path: file.path + "/nowhere")
-        } throws: { "\($0)".hasSuffix("cannot be read; name a file that `bench --json` has written") }
+        } throws: { "\($0)".hasSuffix("can't be read; name a file that `bench --json` has written") }
     }
 
     // MARK: Does it fit?

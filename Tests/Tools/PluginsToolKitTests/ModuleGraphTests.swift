@@ -70,8 +70,8 @@ struct ModuleGraphTests {
         let violations = wrong.violations(manifest: manifest, sources: []).map(\.description)
         #expect(
             violations == [
-                "Package.swift:4: MeshEngine (floor 2) uses MeshWire, which stands on the same floor; what two modules share "
-                    + "moves down",
+                "Package.swift:4: MeshEngine (floor 2) uses MeshWire, which is on the same floor; move shared code to a lower "
+                    + "floor",
                 "Package.swift:4: MeshEngine (floor 2) uses MeshSession, which is on the higher floor 5; imports point down",
             ])
     }

@@ -188,7 +188,7 @@ struct NewPackageTests {
             #expect(
                 message { _ = try package.write(to: file.path) }
                     == "'\(file.path)' is a file; name a folder with --output")
-            #expect(message { _ = try package.write(to: file.path + "/below") }.contains("cannot be written"))
+            #expect(message { _ = try package.write(to: file.path + "/below") }.contains("can't be written"))
             #expect(try String(contentsOf: file, encoding: .utf8) == "mine")
         }
     }

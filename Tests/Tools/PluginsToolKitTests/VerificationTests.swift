@@ -22,7 +22,7 @@ struct VerificationTests {
         } throws: { "\($0)" == "there is no plugin 'core.plane'; did you mean core.plain? `list` lists them" }
         #expect {
             try Verification(of: "core.plain", on: bus)
-        } throws: { "\($0)".hasPrefix("'core.plain' offers nothing to examine") }
+        } throws: { "\($0)".hasPrefix("'core.plain' can't be examined; these can: ") }
         #expect {
             try Verification(of: nil, on: bus)
         } throws: { "\($0)".hasPrefix("no codec is registered") }

@@ -9,7 +9,7 @@ import Testing
         let wrapper: any TransportLink = BareLink(base: spy)
         #expect(!wrapper.lanes.isEmpty && wrapper.traits.provesPeers)
         #expect(wrapper.problems.map(\.code) == [.peerIDInUse] && wrapper.isOwn("watch"))
-        #expect(wrapper.revokedPeers() != nil)
+        #expect(wrapper.revokedPeers() != nil && wrapper.remainingWakes == 3)
         try wrapper.open(Deaf())
         try wrapper.send(LinkPacket(lane: .stream, bytes: [1]), to: "address")
         wrapper.disconnect("address")
@@ -44,6 +44,10 @@ private final class SpyLink: TransportLink {
     var problems: [SessionProblem] {
         note("problems")
         return [.peerIDInUse("phone")]
+    }
+    var remainingWakes: Int? {
+        note("remainingWakes")
+        return 3
     }
     func open(_ observer: any LinkObserver) { note("open") }
     func send(_ packet: LinkPacket, to address: LinkAddress) { note("send") }

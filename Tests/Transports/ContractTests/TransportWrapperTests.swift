@@ -19,6 +19,8 @@ import Testing
         try await wrapper.requestSnapshot(sessionID: UUID(), from: nil)
         #expect(wrapper.cancel(eventID: UUID(), featureID: "workout"))
         #expect(wrapper.isWaiting(eventID: UUID(), featureID: "workout"))
+        wrapper.expedite(eventID: UUID(), featureID: "workout")
+        #expect(wrapper.remainingWakes == 3)
         wrapper.admitGuests(["guest"], toSession: UUID(), featureID: "workout")
         #expect(wrapper.isOwn("watch") && wrapper.revokedPeers() != nil)
         _ = (wrapper.receiveEnvelopes(), wrapper.envelopeBatches { _ in true })
@@ -93,6 +95,11 @@ private final class Spy: SessionSyncTransport {
     func isWaiting(eventID: UUID, featureID: String) -> Bool {
         note("isWaiting")
         return true
+    }
+    func expedite(eventID: UUID, featureID: String) { note("expedite") }
+    var remainingWakes: Int? {
+        note("remainingWakes")
+        return 3
     }
     func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) { note("admitGuests") }
     func isOwn(_ peerID: String) -> Bool {

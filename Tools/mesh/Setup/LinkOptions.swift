@@ -76,7 +76,7 @@
                     topology: .sameHost)
                 // The peers that connect to the listening one can't reach each other.
                 return PeerConnection(
-                    transport: try PipeSessionSyncTransport(localPeer: peer, over: .meeting(path: path)).delivery,
+                    transport: try PipeSessionSyncTransport(localPeer: peer, over: .meeting(path: path)),
                     membersMax: 2)
             case .mqtt(let url):
                 #if MQTT
@@ -96,8 +96,7 @@
                         transport: try UDPSessionSyncTransport(
                             configuration: try network.network.linkConfiguration(home: home),
                             deviceClass: name.deviceClass,
-                            appInstanceID: UUID().uuidString
-                        ).delivery,
+                            appInstanceID: UUID().uuidString),
                         membersMax: SessionInvitation.membersMax)
                 #else
                     throw ToolError.needsUDP
@@ -115,8 +114,7 @@
                         configuration: MQTTLinkConfiguration(
                             identity: try home.identity(), trustedPeers: try home.trustedPeers(),
                             broker: try broker.broker(at: url)),
-                        deviceClass: name.deviceClass, appInstanceID: UUID().uuidString
-                    ).delivery,
+                        deviceClass: name.deviceClass, appInstanceID: UUID().uuidString),
                     membersMax: SessionInvitation.membersMax)
             }
         }
@@ -142,8 +140,7 @@
                 configuration.authoritiesPath = broker.authorities
                 return PeerConnection(
                     transport: try GatewaySessionSyncTransport(
-                        configuration: configuration, deviceClass: name.deviceClass, appInstanceID: UUID().uuidString
-                    ).delivery,
+                        configuration: configuration, deviceClass: name.deviceClass, appInstanceID: UUID().uuidString),
                     membersMax: SessionInvitation.membersMax)
             }
         }
@@ -151,9 +148,16 @@
 
     /// A live peer's transport, and the size limit of its workout.
     struct PeerConnection {
-        let transport: LinkTransport
+        /// Held for its lifetime: it also carries reports of lost devices, which `transport` alone doesn't.
+        private let owner: any DeliveringTransport
         /// Maximum number of devices in a workout.
         let membersMax: Int
+
+        init(transport: some DeliveringTransport, membersMax: Int) {
+            (owner, self.membersMax) = (transport, membersMax)
+        }
+
+        var transport: LinkTransport { owner.delivery }
     }
 
     extension ToolError {

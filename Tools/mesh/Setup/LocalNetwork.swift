@@ -46,7 +46,8 @@
 
         /// - Throws: `ToolError`.
         func pairing(
-            _ name: PeerName, home: PeerHome, method: PairingExchange.Method, isOwn: Bool, isAdministrator: Bool
+            _ name: PeerName, home: PeerHome, method: PairingExchange.Method, isOwn: Bool = false,
+            isAdministrator: Bool = false
         ) throws -> UDPPairing {
             var configuration = UDPPairingConfiguration(
                 identity: try home.identity(), trustedPeers: try home.trustedPeers(), name: name.value,
