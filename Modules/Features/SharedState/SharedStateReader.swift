@@ -37,7 +37,7 @@ public struct SharedStateReader<State: Codable & Sendable & Equatable>: Sendable
         self.store = store
     }
 
-    /// Reads the value. Blocks: call it off the main thread.
+    /// Reads the newest stored value. Blocks: call it off the main thread.
     ///
     /// - Throws: `StorageError`: `unreadableState` if the stored value can't be decoded, `damaged`, `newerSchema`, and the
     ///   store's own errors.

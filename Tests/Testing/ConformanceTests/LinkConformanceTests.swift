@@ -27,7 +27,8 @@ import Testing
         #expect(skipped.allSatisfy { $0.detail.contains("lane") })
         #expect(
             Set(skipped.map(\.rule)) == [
-                "link.queue.kept", "link.file.kept", "link.latest.newest", "transport.realtime.kept",
+                "link.queue.kept", "link.urgent.once", "link.file.kept", "link.latest.newest",
+                "transport.realtime.kept",
             ])
     }
 
