@@ -15,7 +15,6 @@
         public let delivery: LinkTransport
         /// The link that moves the bytes and counts them.
         public let link: RelayLink
-        private let revocations: RevocationCarrier
 
         /// Creates a transport over a relay. The local peer's ID is that of the configured identity.
         /// - Parameters:
@@ -35,9 +34,10 @@
             link = try RelayLink(configuration, diagnostics: diagnostics)
             self.delivery = try LinkTransport(
                 localPeer: peer, link: link, configuration: delivery, store: store, diagnostics: diagnostics)
-            revocations = RevocationCarrier(configuration.trustedPeers, over: self.delivery) {
-                [weak delivery = self.delivery] in delivery
-            }
+            self.delivery.keep(
+                RevocationCarrier(configuration.trustedPeers, over: self.delivery) {
+                    [weak delivery = self.delivery] in delivery
+                })
         }
     }
 #endif

@@ -34,6 +34,7 @@ import MeshWire
 public final class LinkTransport: SessionSyncTransport {
     let shell: DeliveryShell
     private let extras: SessionTransportExtras
+    private let companions = Locked<[any AnyObject & Sendable]>([])
 
     /// Creates a transport that delivers over a link. The link opens when the transport starts.
     ///
@@ -56,6 +57,9 @@ public final class LinkTransport: SessionSyncTransport {
     }
 
     deinit { shell.abandon() }
+
+    /// Keeps an object as long as this transport, such as the carrier of reports of lost devices. It must hold the transport weakly.
+    package func keep(_ companion: some AnyObject & Sendable) { companions.withLock { $0.append(companion) } }
 
     /// Starts the transport and opens its link. A session, connection or lobby over the transport does this; call it to
     /// connect without one. Idempotent.

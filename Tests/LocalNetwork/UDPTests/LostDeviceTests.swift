@@ -1,6 +1,7 @@
 #if UDP
     import Foundation
     import MeshBase
+    import MeshDelivery
     import MeshEngine
     import MeshIdentity
     import MeshLocalNetworkLab
@@ -105,7 +106,8 @@
 
         let identity = PeerIdentity()
         let trusted = TrustedPeers()
-        private(set) var transport: UDPSessionSyncTransport?
+        /// Without its wrapper, which an app may release.
+        private(set) var transport: LinkTransport?
         private var session: Session?
         private let store = MemoryStore()
 
@@ -116,7 +118,8 @@
             let transport = try UDPSessionSyncTransport(
                 configuration: UDPLinkConfiguration(
                     identity: identity, trustedPeers: trusted, discovery: network.makeDiscovery(),
-                    address: "127.0.0.1"))
+                    address: "127.0.0.1")
+            ).delivery
             let session = try await Session.open(
                 sessionID: sessionID, featureID: "taps", transport: transport, store: store, initialState: [Int](),
                 reducer: TapsReducer(), conflictPolicy: AcceptingConflictPolicy())

@@ -57,7 +57,6 @@
             let output = PeerOutput(isJSON: json)
             let home = try PeerHome(name: name, folder: link.home)
             let connection = try link.connection(name: name, home: home)
-            defer { withExtendedLifetime(connection) {} }
             let store = try home.openStore()
             #if Inspector
                 let shown = inspect ? try await PeerInspection(connection.transport, inspection) : nil

@@ -76,7 +76,7 @@
                     topology: .sameHost)
                 // The peers that connect to the listening one can't reach each other.
                 return PeerConnection(
-                    transport: try PipeSessionSyncTransport(localPeer: peer, over: .meeting(path: path)),
+                    transport: try PipeSessionSyncTransport(localPeer: peer, over: .meeting(path: path)).delivery,
                     membersMax: 2)
             case .mqtt(let url):
                 #if MQTT
@@ -96,7 +96,8 @@
                         transport: try UDPSessionSyncTransport(
                             configuration: try network.network.linkConfiguration(home: home),
                             deviceClass: name.deviceClass,
-                            appInstanceID: UUID().uuidString),
+                            appInstanceID: UUID().uuidString
+                        ).delivery,
                         membersMax: SessionInvitation.membersMax)
                 #else
                     throw ToolError.needsUDP
@@ -114,7 +115,8 @@
                         configuration: MQTTLinkConfiguration(
                             identity: try home.identity(), trustedPeers: try home.trustedPeers(),
                             broker: try broker.broker(at: url)),
-                        deviceClass: name.deviceClass, appInstanceID: UUID().uuidString),
+                        deviceClass: name.deviceClass, appInstanceID: UUID().uuidString
+                    ).delivery,
                     membersMax: SessionInvitation.membersMax)
             }
         }
@@ -140,7 +142,8 @@
                 configuration.authoritiesPath = broker.authorities
                 return PeerConnection(
                     transport: try GatewaySessionSyncTransport(
-                        configuration: configuration, deviceClass: name.deviceClass, appInstanceID: UUID().uuidString),
+                        configuration: configuration, deviceClass: name.deviceClass, appInstanceID: UUID().uuidString
+                    ).delivery,
                     membersMax: SessionInvitation.membersMax)
             }
         }
@@ -148,16 +151,9 @@
 
     /// A live peer's transport, and the size limit of its workout.
     struct PeerConnection {
-        /// Held for its lifetime: it also carries reports of lost devices, which `transport` alone doesn't.
-        private let owner: any DeliveringTransport
+        let transport: LinkTransport
         /// Maximum number of devices in a workout.
         let membersMax: Int
-
-        init(transport: some DeliveringTransport, membersMax: Int) {
-            (owner, self.membersMax) = (transport, membersMax)
-        }
-
-        var transport: LinkTransport { owner.delivery }
     }
 
     extension ToolError {

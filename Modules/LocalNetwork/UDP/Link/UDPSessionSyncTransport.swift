@@ -21,7 +21,6 @@
         public let delivery: LinkTransport
         /// The link, which carries and counts the bytes and admits peers.
         public let link: UDPLink
-        private let revocations: RevocationCarrier
 
         /// Creates a transport whose local peer has the ID of the identity.
         /// - Parameters:
@@ -41,9 +40,10 @@
             link = UDPLink(configuration, diagnostics: diagnostics)
             self.delivery = try LinkTransport(
                 localPeer: peer, link: link, configuration: delivery, store: store, diagnostics: diagnostics)
-            revocations = RevocationCarrier(configuration.trustedPeers, over: self.delivery) {
-                [weak delivery = self.delivery] in delivery
-            }
+            self.delivery.keep(
+                RevocationCarrier(configuration.trustedPeers, over: self.delivery) {
+                    [weak delivery = self.delivery] in delivery
+                })
         }
     }
 #endif
