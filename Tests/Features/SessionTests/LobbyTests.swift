@@ -1,10 +1,12 @@
 import Foundation
+import MeshBase
 import MeshDelivery
 import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
 import MeshStorage
+import MeshTestSupport
 import MeshTransport
 import Testing
 
@@ -211,12 +213,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
     @Test func `A session opened before the lobby has started supersedes the stored one`() async throws {
         let world = VirtualWorld(seed: 1)
         let store = MemoryStore()
-        let stored = SessionInvitation(
-            sessionID: UUID(), number: 5, openedAt: Date(timeIntervalSince1970: 0),
-            members: [SessionSource(peerID: "phone", incarnation: 1)])
-        var batch = StoreBatch()
-        batch.set(Array(try JSONEncoder().encode(stored)), for: "counter/invitation")
-        try store.commit(batch)
+        let stored = try keepInvitation(in: store, number: 5)
         let phone = SessionPeer(
             id: "phone", deviceClass: .unknown, appInstanceID: "phone.1", topology: .localNetwork)
         let opened = lobby(world.transport(phone), world.configuration(incarnation: 1), store: store)
@@ -226,6 +223,18 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         await world.settle()
         #expect(opened.invitation?.number == 6 && opened.invitation?.sessionID == session)
         #expect(session != stored.sessionID && opened.session?.sessionID == session)
+    }
+
+    @Test func `A lobby that couldn't read its store reads it at the next start`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let store = FailingStore()
+        let stored = try keepInvitation(in: store, number: 5)
+        store.isUnreadable.withLock { $0 = true }
+        let phone = await start(["phone"], in: world, store: store)[0]
+        #expect(phone.invitation == nil && phone.storeError != nil)
+        store.isUnreadable.withLock { $0 = false }
+        await phone.start()
+        #expect(phone.invitation == stored)
     }
 
     @Test func `an invalid invitation isn't followed, and a notice of another incarnation is ignored`() async throws {
@@ -290,12 +299,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         let world = VirtualWorld(seed: 1)
         let stores = [MemoryStore(), MemoryStore()]
         for (index, number) in [5, 5 + 7 * 65_536].enumerated() {
-            let stored = SessionInvitation(
-                sessionID: UUID(), number: UInt32(number), openedAt: Date(timeIntervalSince1970: 0),
-                members: [SessionSource(peerID: ["phone", "watch"][index], incarnation: 1)])
-            var batch = StoreBatch()
-            batch.set(Array(try JSONEncoder().encode(stored)), for: "counter/invitation")
-            try stores[index].commit(batch)
+            _ = try keepInvitation(in: stores[index], number: UInt32(number), of: ["phone", "watch"][index])
         }
         let phone = await start(["phone"], in: world, store: stores[0])[0]
         let watch = await start(["watch"], in: world, isFirst: false, store: stores[1])[0]
@@ -324,12 +328,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
     func `at the largest number, a new session replaces the stored one`(number: UInt32) async throws {
         let world = VirtualWorld(seed: 1)
         let store = MemoryStore()
-        let stored = SessionInvitation(
-            sessionID: UUID(), number: number, openedAt: Date(timeIntervalSince1970: 0),
-            members: [SessionSource(peerID: "tablet", incarnation: 9)])
-        var batch = StoreBatch()
-        batch.set(Array(try JSONEncoder().encode(stored)), for: "counter/invitation")
-        try store.commit(batch)
+        let stored = try keepInvitation(in: store, number: number, of: "tablet", incarnation: 9)
         let phone = await start(["phone"], in: world, store: store)[0]
         #expect(phone.invitation == (number == .max ? nil : stored))
         let watch = await start(["watch"], in: world, isFirst: false)[0]
@@ -342,6 +341,18 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
     }
 
     // MARK: - Devices
+
+    private func keepInvitation(
+        in store: some SessionStore, number: UInt32, of peerID: String = "phone", incarnation: UInt32 = 1
+    ) throws -> SessionInvitation {
+        let invitation = SessionInvitation(
+            sessionID: UUID(), number: number, openedAt: Date(timeIntervalSince1970: 0),
+            members: [SessionSource(peerID: peerID, incarnation: incarnation)])
+        var batch = StoreBatch()
+        batch.set(Array(try JSONEncoder().encode(invitation)), for: "counter/invitation")
+        try store.commit(batch)
+        return invitation
+    }
 
     private struct Notice: Codable, Sendable {
         let name: String

@@ -1,9 +1,11 @@
 package import MeshBase
 package import MeshStorage
 
-/// A store in memory that fails its writes on request.
+/// A store in memory that fails its writes or reads on request.
 package final class FailingStore: SessionStore {
     package let isFailing = Locked(false)
+    /// True while values can't be read, as on a locked device.
+    package let isUnreadable = Locked(false)
     /// True if a failing write is stored before it fails.
     package let failsAfterwards = Locked(false)
     package let count = Locked(0)
@@ -21,7 +23,10 @@ package final class FailingStore: SessionStore {
         count.withLock { $0 += 1 }
     }
 
-    package func value(for key: String) throws -> [UInt8]? { try memory.value(for: key) }
+    package func value(for key: String) throws -> [UInt8]? {
+        if isUnreadable.withLock({ $0 }) { throw StorageError(.unavailable, "the device is locked") }
+        return try memory.value(for: key)
+    }
     package func catalog(prefix: String) throws -> StoreCatalog { try memory.catalog(prefix: prefix) }
 
     package func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {

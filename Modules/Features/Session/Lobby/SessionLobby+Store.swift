@@ -24,15 +24,17 @@ extension SessionLobby {
     private var invitationKey: String { SessionInvitation.storeKey(of: featureID) }
     private var launchKey: String { "\(featureID)/life" }
 
-    /// Reads what the store has, once, whether `start` or `open` comes first. A session opened without that would be superseded
-    /// by the stored one.
+    /// Reads what the store has, whether `start` or `open` comes first. A session opened without that would be superseded by the
+    /// stored one.
     func restore() async {
+        // Both may come at the same moment, and a launch has one stamp.
         let task =
             restoring
             ?? Task {
                 let kept: SessionInvitation? = await storedValue(for: invitationKey)
                 if let kept { consider(kept) }
                 await beginLaunch()
+                restoring = nil
             }
         restoring = task
         await task.value

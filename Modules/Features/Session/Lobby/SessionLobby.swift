@@ -141,7 +141,7 @@ where
     /// Returns once the session is open, or `storeError` has the reason why it isn't.
     public func open() async {
         if !hasStarted { expectStart() }
-        await restore()
+        if launch == nil { await restore() }
         let (number, openedAt) = invitation?.next(at: base.now()) ?? (1, base.now())
         let own = SessionSource(peerID: transport.localPeer.id, incarnation: incarnation)
         let opened = SessionInvitation(
