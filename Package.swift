@@ -231,7 +231,8 @@ let modules: [Module] = [
         uses: ["MeshBase", "MeshBus", "MeshResume", "MeshWire", "MeshMailbox"],
         tests: ["MeshVirtualTime"]),
     Module(
-        "MeshRedisReplay", "Modules/Resume/Redis", floor: 6, uses: ["MeshBase", "MeshBus", "MeshResumeGateway"],
+        "MeshRedisReplay", "Modules/Resume/Redis", floor: 6,
+        uses: ["MeshBase", "MeshBus", "MeshIdentity", "MeshResumeGateway"],
         needs: [hiredis], tests: ["MeshRedisLab"]),
     Module(
         "MeshWebSocket", "Modules/Resume/WebSocket", floor: 4, uses: ["MeshBase"], needs: webSocket,

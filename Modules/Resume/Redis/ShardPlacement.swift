@@ -1,5 +1,6 @@
 #if Redis
     internal import MeshBase
+    internal import MeshIdentity
 
     /// The one place that maps a stream to its shard: rendezvous hashing, also called highest random weight.
     ///
@@ -36,10 +37,7 @@
             return best.index
         }
 
-        /// FNV-1a (Fowler, Noll, Vo), mixed, because `Hasher` differs between processes.
-        private static func hash(_ text: String) -> UInt64 {
-            mix(text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 })
-        }
+        private static func hash(_ text: String) -> UInt64 { StableHash(Array(text.utf8)).low }
 
         private static func mix(_ word: UInt64) -> UInt64 {
             var random = SplitMix64(seed: word)

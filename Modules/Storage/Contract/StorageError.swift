@@ -10,7 +10,7 @@ public struct StorageError: CodedError {
         public static let full = Code(description: "full")
         /// The file or its folder can't be written.
         public static let readOnly = Code(description: "readOnly")
-        /// The folder doesn't exist.
+        /// The folder, the file, or what a reader looks for in it doesn't exist.
         public static let missing = Code(description: "missing")
         /// The stored bytes differ from the ones written. The store hasn't changed them.
         public static let damaged = Code(description: "damaged")
