@@ -77,8 +77,9 @@ extension SessionSyncEngine {
                 }
             }
         } else {
-            sources[0].first = oldSequence + 1
-            sources[0].held = oldSequence
+            // A copy may hold more of this source than an older store.
+            sources[0].held = max(sources[0].held, oldSequence)
+            sources[0].first = sources[0].held + 1
         }
         together { $0.reissue(mine, displaced, keepsStamps: keepsStamps, wasMember: wasMember) }
         together { engine in
@@ -190,17 +191,32 @@ extension SessionSyncEngine {
             table[slot].folded = entry.sequence
             table[slot].held = max(table[slot].held, entry.sequence)
         }
-        var last: LogEntry<Event>?
-        for record in checkpoint.log {
-            guard let slot = table.slot(of: record.source) else { return nil }
-            let entry = LogEntry(record, slot: slot)
-            if let last, !EventLog<State, Event>.precedes(last, entry, in: table) { return nil }
-            last = entry
-            table[slot].held = max(table[slot].held, record.sequence)
-        }
+        guard fill(&table, with: checkpoint.log) else { return nil }
         // A copy may hold more of this source than an older store does, but must leave numbers for its next events.
         guard table[0].held <= max(SequenceBounds.hearsay, sources[0].held) else { return nil }
         return table
+    }
+
+    /// Raises the held sequences by the events of a copy's log.
+    ///
+    /// - Returns: false unless the log is in order and has every event of a source from the base, or from the source's
+    ///   first sequence, up to its last. A store refuses to read a log with a hole. A source that was seen before it
+    ///   joined may have some events below its first sequence.
+    private func fill(_ table: inout SourceTable, with log: [SessionRecord<Event>]) -> Bool {
+        var places = table.records.map(\.folded)
+        var last: LogEntry<Event>?
+        for record in log {
+            guard let slot = table.slot(of: record.source) else { return false }
+            let entry = LogEntry(record, slot: slot)
+            if let last, !EventLog<State, Event>.precedes(last, entry, in: table) { return false }
+            last = entry
+            let isNext = record.sequence == table[slot].held + 1
+            guard record.sequence > places[slot], isNext || record.sequence <= table[slot].held else { return false }
+            guard table.maySkip(to: record.sequence, from: places[slot]) else { return false }
+            places[slot] = record.sequence
+            table[slot].held = max(table[slot].held, record.sequence)
+        }
+        return table.indices.allSatisfy { table.maySkip(to: table[$0].first, from: places[$0]) }
     }
 }
 

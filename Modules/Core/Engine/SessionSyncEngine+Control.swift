@@ -169,11 +169,7 @@ extension SessionSyncEngine {
         if let removal = membershipIntent.removedByUser[message.source], message.stamp > removal {
             membershipIntent.removedByUser[message.source] = nil
         }
-        if !isQuarantined(sources[slot].source) {
-            // Never lowered: the lower one of a store that went back would leave a hole below what is held.
-            sources[slot].first = max(sources[slot].first, control.firstSequence)
-            if control.firstSequence > 0 { sources[slot].held = max(sources[slot].held, control.firstSequence - 1) }
-        }
+        if !isQuarantined(sources[slot].source) { sources.raiseFirst(of: slot, to: control.firstSequence) }
         let view = control.view?.number ?? 0
         if view <= stance.number {
             if let promise = message.promise {

@@ -97,8 +97,7 @@ extension SessionSyncEngine {
                 entry.sequence <= SequenceBounds.hearsay
             else { continue }
             pending.changesMembership = true
-            sources[known].first = entry.sequence
-            sources[known].held = max(sources[known].held, entry.sequence - 1)
+            sources.raiseFirst(of: known, to: entry.sequence)
             drainGap(known)
             sources.activatePromises(of: known)
         }

@@ -98,6 +98,10 @@ struct SourceTable: Sendable {
     /// Maximum number of sources: the local one and 1024 others.
     static var countMax: Int { 1025 }
 
+    /// Maximum number of sequences that a source may skip after events of it that are held. A store fills them with
+    /// empty entries. Far more than the events that a source may have unconfirmed.
+    static var skipMax: UInt64 { 1 << 20 }
+
     init(local: SessionSource) {
         records = [SourceRecord(local)]
     }
@@ -261,6 +265,19 @@ struct SourceTable: Sendable {
 
     /// The first sequence of the source that counts; everything before is void. 1 for an unknown source.
     func first(of source: SessionSource) -> UInt64 { slot(of: source).map { records[$0].first } ?? 1 }
+
+    /// True if a source's next event may have that sequence. Its first one may have any.
+    func maySkip(to next: UInt64, from last: UInt64) -> Bool {
+        last == 0 || next <= last || next - last <= Self.skipMax
+    }
+
+    /// Raises the first sequence of a source that counts. Never lowers it: the lower one of a store that went back would
+    /// leave a hole below what is held. Ignores a sequence that skips too many.
+    mutating func raiseFirst(of slot: Int, to first: UInt64) {
+        guard first >= records[slot].first, maySkip(to: first, from: records[slot].held) else { return }
+        records[slot].first = first
+        records[slot].held = max(records[slot].held, first - 1)
+    }
 
     func openSlot(ofPeer peerID: String) -> Int? {
         records.firstIndex { $0.isOpen && $0.source.peerID == peerID }

@@ -109,6 +109,86 @@ import Testing
         }
     }
 
+    /// Regression: a store couldn't read a session again after its device had adopted a copy that lacked events.
+    @Test func `A copy whose log lacks events is rejected`() throws {
+        var founder = makeEngine("a", incarnation: 3)
+        var joiner = makeEngine("b", incarnation: 4)
+        for number in 1...4 { _ = try founder.submitLocal("\(number)", at: noon) }
+        let (checkpoint, metadata) = try copy(by: &founder, for: &joiner)
+        #expect(checkpoint.log.map(\.sequence) == [1, 2, 3, 4])
+        let source = founder.source
+        let far = SourceTable.skipMax + 2
+        let changes: [(name: String, isHonest: Bool, change: (inout SessionCheckpoint<[String], String>) -> Void)] = [
+            ("as it was", true, { _ in }),
+            (
+                "the first are void", true,
+                {
+                    $0.log.removeFirst(2)
+                    $0.membership.first = [SourceSequence(source: source, sequence: 3)]
+                }
+            ),
+            (
+                "events below the first", true,
+                {
+                    $0.membership.first = [SourceSequence(source: source, sequence: 5)]
+                }
+            ),
+            ("the first is missing", false, { $0.log.removeFirst() }),
+            ("one is missing", false, { $0.log.remove(at: 2) }),
+            ("one is there twice", false, { $0.log[2].sequence = 2 }),
+            (
+                "the order of sequences is reversed", false,
+                {
+                    ($0.log[1].sequence, $0.log[2].sequence) = ($0.log[2].sequence, $0.log[1].sequence)
+                }
+            ),
+            (
+                "the base includes one", false,
+                {
+                    $0.base.vector = SequenceVector([SourceSequence(source: source, sequence: 2)])
+                }
+            ),
+            (
+                "too many are void", false,
+                {
+                    $0.membership.first = [SourceSequence(source: source, sequence: far + 4)]
+                }
+            ),
+            (
+                "too many are void after the base", false,
+                {
+                    $0.log = []
+                    $0.base.vector = SequenceVector([SourceSequence(source: source, sequence: 1)])
+                    $0.membership.first = [SourceSequence(source: source, sequence: far)]
+                }
+            ),
+        ]
+        for (name, isHonest, change) in changes {
+            var joiner = joiner
+            var checkpoint = checkpoint
+            checkpoint.settledCount = 0
+            change(&checkpoint)
+            #expect(try joiner.adopt(checkpoint, from: metadata, at: noon) == isHonest, "\(name)")
+            #expect(joiner.isSealed == isHonest, "\(name)")
+        }
+    }
+
+    /// Regression: a store couldn't write any more after a member had skipped 2^40 of its own sequences.
+    @Test func `A member can't skip more sequences than a store fills`() throws {
+        let most = 1 + SourceTable.skipMax
+        for (first, expected) in [(most, most), (most + 1, 1), (1 << 40, 1)] {
+            var pair = try EnginePair.joined()
+            _ = try pair.phone.receive(pair.watch.submitLocal("second", at: pair.now))
+            #expect(pair.phone.held[pair.watch.source] == 1)
+            var (metadata, control) = honestControl(of: &pair.watch, at: pair.now)
+            control.firstSequence = first
+            metadata.sequence = 0
+            try pair.phone.receiveControl(SessionSyncEnvelope(metadata: metadata, payload: control), at: pair.now)
+            #expect(pair.phone.membership.first.first?.sequence ?? 1 == expected)
+            #expect(pair.phone.held[pair.watch.source] == max(1, expected - 1))
+        }
+    }
+
     /// Regression: a device that a view listed twice lost every event that it sent from then on.
     @Test func `A view that names a source or a peer twice is rejected`() throws {
         let changes: [(inout SessionMembership, SessionSource) -> Void] = [

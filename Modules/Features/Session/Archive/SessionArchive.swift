@@ -49,7 +49,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     private var encodedSource: SessionSource?
     private let codec = CompactCodec()
 
-    /// Maximum number of sequences that a source may skip: far more than the events that it may have unconfirmed.
+    /// Maximum number of sequences that a source may skip. The engine accepts no more.
     private static var voidMax: UInt64 { 1 << 20 }
 
     /// Creates the archive of one session of one feature. Reads nothing yet: call `load()`.

@@ -168,6 +168,7 @@ private struct EngineAttack {
         try FuzzTarget.require(open.count <= SessionMembership.openMax, "the number of a group's members is bounded")
         try FuzzTarget.require(Set(open.map(\.peerID)).count == open.count, "a peer is a member once")
         try FuzzTarget.require(Set(open).isDisjoint(with: closed), "an open member isn't also closed")
+        try checkStored()
         for alarm in directives.alarms {
             guard case .forked(let place) = alarm, place.source == engine.source else { continue }
             try FuzzTarget.require(standing != .unknownPeer, "an unknown peer makes no engine change its incarnation")
@@ -176,6 +177,23 @@ private struct EngineAttack {
             }
             engine = reborn
             _ = engine.takeDirectives()
+        }
+    }
+
+    /// A store keeps a source's events one after another, from the base or the source's first sequence up to the last.
+    private func checkStored() throws {
+        let image = engine.image
+        for entry in image.head.held.entries {
+            let first = image.head.membership.first.first { $0.source == entry.source }?.sequence ?? 1
+            let folded = image.base.vector[entry.source]
+            let sequences = image.log.filter { $0.source == entry.source }.map(\.sequence)
+            let done = max(folded, first - 1)
+            let needed = sequences.filter { $0 > done }
+            try FuzzTarget.require(
+                sequences.allSatisfy { $0 > folded } && zip(sequences, sequences.dropFirst()).allSatisfy(<),
+                "a source's events are in its order, above the base")
+            try FuzzTarget.require(
+                entry.sequence == done + UInt64(needed.count), "no held event is missing")
         }
     }
 
