@@ -31,7 +31,9 @@
                 let counts = outcomes.map { outcome in "\(rows.count { $0.outcome == outcome }) \(outcome.rawValue)" }
                 return table.text() + "\n\n" + counts.list
             }
-            if rows.contains(where: { $0.outcome == .failed }) { throw ExitCode.failure }
+            // Repeated, because the end of a long output must show what failed.
+            let failed = rows.filter { $0.outcome == .failed }.map { "\($0.plugin) fails \($0.rule): \($0.detail)" }
+            if !failed.isEmpty { throw ToolError(failed.joined(separator: "; ")) }
         }
     }
 #endif

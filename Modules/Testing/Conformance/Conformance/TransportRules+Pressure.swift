@@ -44,16 +44,15 @@ extension TransportConformance {
             try await bench.connect()
             faults.holdTime(true)
             faults.setRoom(0)
-            let (sending, accepted) = flood(bench, mode: .reliableEventually)
+            // On a busy machine the peer may count as gone before the closing begins. Its queue is then full for a moment.
+            let (sending, accepted) = flood(bench, mode: .reliableEventually, insists: true)
             try await waitUntilStill(accepted)
             faults.holdTime(false)
             guard await withDeadline(Patience.closing, { await bench.first.close() }) != nil else {
                 throw ConformanceFailure("close didn't return within \(Patience.closing)")
             }
             try await bench.wait(for: "the send that waits to end") { accepted.hasEnded }
-            guard case .failure(SessionSyncError.closed) = await sending.result else {
-                throw ConformanceFailure("the send that waited did not throw closed")
-            }
+            try requireClosed(await sending.result, "the send that waited")
         }.needs(.otherPeer, .faults, .liveLane),
         ConformanceRule(
             "transport.close.while-sending",
@@ -65,9 +64,7 @@ extension TransportConformance {
                 bench, mode: .reliableEventually, limit: 50_000, insists: !bench.hasLiveLane)
             try await bench.wait(for: "a first send") { accepted.count > 0 }
             await bench.first.close()
-            guard case .failure(SessionSyncError.closed) = await sending.result else {
-                throw ConformanceFailure("a send after close did not throw closed")
-            }
+            try requireClosed(await sending.result, "a send after close")
             let count = accepted.count
             try await bench.wait(for: "\(count) envelopes") { received.count >= count }
             try requireEqual(received.sequences(), (0..<received.count).map { UInt64($0) + 1 }, "the order of arrival")
@@ -213,6 +210,14 @@ extension TransportConformance {
     }
 
     static let floodLimit = 20_000
+
+    private static func requireClosed(_ result: Result<Void, any Error>, _ what: String) throws {
+        switch result {
+        case .failure(SessionSyncError.closed): return
+        case .failure(let error): throw ConformanceFailure("\(what) threw \(error) instead of closed")
+        case .success: throw ConformanceFailure("\(what) did not throw")
+        }
+    }
 
     /// Sends until the task is cancelled or a send throws.
     /// - Parameter insists: true to send again if the queue is full.
