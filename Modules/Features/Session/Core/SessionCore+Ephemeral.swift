@@ -120,6 +120,10 @@ extension SessionCore {
         }
     }
 
+    var hasShownValuesToSend: Bool {
+        !(outgoing.ephemeralNames.isEmpty && outgoing.repeatedNames.isEmpty) && ephemeralWait == nil
+    }
+
     /// Time until values may leave; nil if they may leave now.
     private var ephemeralWait: Duration? {
         guard let sentAt = ephemeralsSentAt else { return nil }
@@ -137,6 +141,7 @@ extension SessionCore {
             outgoing.repeatedNames.formUnion(repeated)
             return []
         }
+        ephemeralGap = ephemeralsSentAt.map { moment.now.timeIntervalSince($0) }
         ephemeralsSentAt = moment.now
         ephemerals.rename(engine.source)
         // A peer of an earlier version forgets values that aren't repeated.

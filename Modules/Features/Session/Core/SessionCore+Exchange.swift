@@ -53,7 +53,9 @@ struct ExchangeSchedule {
         let heard: [String: HeardPeer.Progress]
     }
 
-    var scheduled: Pace?
+    private(set) var scheduled: Pace?
+    /// The time of the scheduled control.
+    private var due: Date?
     /// Number of remote events since the last control.
     var unacknowledgedCount = 0
     /// The facts of the last control, and the number of controls since then with the same facts.
@@ -65,7 +67,15 @@ struct ExchangeSchedule {
     mutating func begin(_ facts: Facts, at moment: Date) {
         lastSentAt = moment
         repeatCount = facts == self.facts ? repeatCount + 1 : 0
-        (self.facts, scheduled, unacknowledgedCount) = (facts, nil, 0)
+        (self.facts, scheduled, due, unacknowledgedCount) = (facts, nil, nil, 0)
+    }
+
+    mutating func schedule(_ pace: Pace, at due: Date) { (scheduled, self.due) = (pace, due) }
+
+    /// True if the scheduled control waits for shown values that leave now.
+    func ridesWithShownValues(at moment: Date, within slack: Duration) -> Bool {
+        guard scheduled == .regular, let due else { return false }
+        return due.timeIntervalSince(moment) <= 2 * slack.seconds
     }
 
     /// Resets the back-off for a peer that has heard none of the repeats.
@@ -150,6 +160,30 @@ extension SessionCore {
         scheduleExchange(exchangePace)
     }
 
+    /// Sends a control that waits for the shown values of this round.
+    mutating func exchangeBesideShownValues() {
+        guard hasShownValuesToSend,
+            exchange.ridesWithShownValues(at: moment.now, within: configuration.exchangeInterval / 8)
+        else { return }
+        exchangeNow()
+    }
+
+    /// Returns the time until just after the next shown values, if those are expected at most one exchange after a
+    /// control that is due after `delay`. The control then costs no message of its own.
+    private func waitForShownValues(after delay: Duration) -> Duration? {
+        let exchange = configuration.exchangeInterval
+        guard let sentAt = ephemeralsSentAt, let gap = ephemeralGap, gap > 0, gap <= 2 * exchange.seconds else {
+            return nil
+        }
+        let due = moment.now + delay.seconds
+        let expected = sentAt + (due.timeIntervalSince(sentAt) / gap).rounded(.up) * gap
+        let wait = expected.timeIntervalSince(due)
+        guard (0...exchange.seconds).contains(wait), due.timeIntervalSince(sentAt) <= gap + 2 * exchange.seconds else {
+            return nil
+        }
+        return delay + .seconds(wait) + exchange / 8
+    }
+
     private var facts: ExchangeSchedule.Facts {
         ExchangeSchedule.Facts(
             group: engine.group, isSealed: engine.isSealed, view: engine.view, held: engine.held,
@@ -167,7 +201,6 @@ extension SessionCore {
     /// Schedules the next exchange at that pace, unless one at that or a faster pace is scheduled.
     mutating func scheduleExchange(_ pace: ExchangeSchedule.Pace) {
         guard isRunning, exchange.scheduled.map({ $0 < pace }) ?? true else { return }
-        exchange.scheduled = pace
         // No back-off near nonmembers: while a device joins, or its admission is decided, engines forget silent peers.
         var interval = exchange.interval(
             pace, configuration.exchangeInterval, samples: configuration.seriesInterval,
@@ -177,6 +210,8 @@ extension SessionCore {
             interval += configuration.exchangeInterval
         }
         if let suspicion = secondsUntilSuspicion { interval = min(interval, .seconds(suspicion)) }
+        if pace == .regular, let wait = waitForShownValues(after: interval) { interval = wait }
+        exchange.schedule(pace, at: moment.now + interval.seconds)
         directives.exchangeIn = interval
         silenceMaximum = max(silenceMaximum, interval)
         engine.announce(silenceMilliseconds: UInt64(max(0, interval.seconds * 1_000)))

@@ -119,6 +119,8 @@ where
     var ephemeralHeardAt: [String: Date] = [:]
     /// The last time that own values left, and the schedule of their repeats.
     var ephemeralsSentAt: Date?
+    /// Seconds between the last two times.
+    var ephemeralGap: TimeInterval?
     var ephemeralRepeats = EphemeralRepeats()
 
     // Samples, which have no place in the order of events.
