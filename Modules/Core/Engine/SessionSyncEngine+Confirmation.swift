@@ -6,7 +6,7 @@ public import MeshIdentity
 //
 // The cut is a stability cut as in Birman, Schiper, Stephenson: *Lightweight Causal and Atomic Group Multicast* (1991).
 
-/// A confirmed entry that waits for the caller, or for its side effect.
+/// A confirmed entry that the caller hasn't been given, or whose side effect isn't marked as done.
 @usableFromInline
 struct ConfirmedEntry<Event: Sendable>: Sendable {
     @usableFromInline var position: UInt64
@@ -22,8 +22,8 @@ struct ConfirmedEntry<Event: Sendable>: Sendable {
 extension SessionSyncEngine {
     /// Moves the cut, and confirms the acknowledged events below it (rule 3 of Docs/Internals/Convergence.md).
     ///
-    /// The cut is the lowest promise of all members that counts. No event will come at or below it, so the order of the
-    /// held events there is final. It stays at zero while unsealed.
+    /// The cut is the lowest of the members' promises that count. No event will come at or below it, so the order of
+    /// the held events there is final. It stays at zero while unsealed.
     @inlinable
     mutating func advance() {
         guard sealed else { return }
@@ -49,7 +49,7 @@ extension SessionSyncEngine {
     }
 
     /// Confirms the prefix of the order that lies below the cut and that every open member holds. Confirms nothing
-    /// while a member has forked: the events that it says it holds may be others of the same names.
+    /// while a member has forked: the events that it acknowledges may be other events under the same names.
     @inlinable
     mutating func confirm() {
         guard !hasForkedMember else { return }
@@ -126,7 +126,7 @@ extension SessionSyncEngine {
         fold(count)
     }
 
-    /// Maximum number of entries that wait for a version that can read one of them.
+    /// Maximum number of entries in the log while it keeps an event that this version can't read.
     @inlinable static var unreadLogMax: Int { 4096 }
 
     @inlinable
@@ -151,8 +151,11 @@ extension SessionSyncEngine {
     mutating func recountOwn() {
         (ownUnconfirmed, ownUnconfirmedBytes) = (0, 0)
         for index in log.entries.indices.dropFirst(settledCount) where log.entries[index].slot == 0 {
-            weigh(&log.entries[index])
-            countOwn(log.entries[index])
+            // A copy, because passing the log's entry to a method of this engine would copy the whole log.
+            var entry = log.entries[index]
+            weigh(&entry)
+            log.entries[index].byteCount = entry.byteCount
+            countOwn(entry)
         }
     }
 }
@@ -212,7 +215,7 @@ public struct ConfirmationChain: Hashable, Sendable, Codable {
 struct DueEffects<Event: Sendable>: Sendable {
     /// A slice, which can drop its beginning without moving the rest.
     @usableFromInline var entries: ArraySlice<ConfirmedEntry<Event>> = []
-    /// The number of first entries that are in the store, or that the caller has been asked to write.
+    /// The number of entries, from the first on, that are in the store, or that the caller has been asked to write.
     private var persistedCount = 0
     /// The number of stored entries that have been marked since the last `takeChanges`.
     private var markedCount = 0
