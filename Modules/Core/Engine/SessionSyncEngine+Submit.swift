@@ -2,7 +2,8 @@ public import MeshFoundation
 public import MeshIdentity
 
 extension SessionSyncEngine {
-    /// Applies a local event at once and returns the envelope. Send it after writing what `takeDirectives` asks to persist.
+    /// Applies a local event at once and returns the envelope. Send it after writing what `takeDirectives` asks to
+    /// persist.
     ///
     /// The engine knows no codec, and reduces `event` as it is given. If encoding loses part of your events, submit the
     /// decoded copy, as `SyncedSession` does. Otherwise the local state differs from the peers'.
@@ -153,10 +154,12 @@ extension SessionSyncEngine {
         pending.changesMembership = true
     }
 
-    /// Folds the log up to its newest checkpoint. Folded events can't be reordered any more.
+    /// Folds the older half of the log, or the whole log if that half has no checkpoint. Folded events can't be reordered
+    /// any more.
     mutating func foldUnconfirmed() {
         catchUp()
-        let count = max(log.foldable(upTo: log.entries.count / 2), log.foldable(upTo: log.entries.count))
+        let half = log.foldable(upTo: log.entries.count / 2)
+        let count = half > 0 ? half : log.foldable(upTo: log.entries.count)
         guard count > 0 else { return }
         pending.raise(.foldedUnconfirmed(count: count))
         fold(count)

@@ -36,11 +36,11 @@ import Testing
         #expect(throws: SessionSyncError.logFull(limit: 4096)) { try phone.submitLocal("z", at: noon) }
     }
 
-    @Test func `without a group the oldest half is folded, with an alarm`() throws {
+    @Test func `without a group the older half is folded, with an alarm`() throws {
         var phone = engine { $0.ownUnconfirmedMax = 100 }
         for number in 0..<1000 { _ = try phone.submitLocal("\(number)", at: noon) }
         #expect(phone.state == (0..<1000).map(String.init))
-        #expect(phone.logCount <= 100)
+        #expect((32...100).contains(phone.logCount))
         let alarms = phone.takeDirectives().alarms
         #expect(alarms.contains { if case .foldedUnconfirmed = $0 { true } else { false } })
     }
