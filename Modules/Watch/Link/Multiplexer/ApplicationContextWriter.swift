@@ -107,12 +107,15 @@ public final class ApplicationContextWriter: Sendable {
     }
 
     private func write() {
-        let values = state.withLock { state in
+        let isActivated = session.activationState == .activated
+        // In one step, so that a value set meanwhile stays marked.
+        let values: [String: Data?]? = state.withLock { state in
             state.isScheduled = false
-            return state.isDirty ? state.values : nil
+            guard state.isDirty, isActivated else { return nil }
+            state.isDirty = false
+            return state.values
         }
-        guard let values, session.activationState == .activated else { return }
-        state.withLock { $0.isDirty = false }
+        guard let values else { return }
         var context = session.applicationContext
         let number = context[Self.numberKey] as? Int ?? 0
         for (key, value) in values { context[key] = value }

@@ -147,7 +147,7 @@ public final class WatchSessionMultiplexer: NSObject, Sendable {
     }
 }
 
-// MARK: - For those who share the session
+// MARK: - For clients of the session
 
 extension WatchSessionMultiplexer {
     /// The app's own delegate, which gets everything that isn't for this library. Held weakly.
@@ -169,7 +169,7 @@ extension WatchSessionMultiplexer {
             return shared.early
         }
         let left = early.filter { !listener.take($0.content) }
-        shared.withLock { $0.early = left + $0.early }
+        shared.withLock { $0.early = (left + $0.early).suffix(Self.earlyMax) }
     }
 
     /// Removes a listener from the session. Has no effect if it isn't attached.
@@ -210,7 +210,7 @@ extension WatchSessionMultiplexer {
         guard content.isMesh else { return false }
         guard case .userInfo = content else { return true }
         shared.withLock { shared in
-            if shared.early.count == Self.earlyMax { shared.early.removeFirst() }
+            if shared.early.count >= Self.earlyMax { shared.early.removeFirst() }
             shared.early.append(UncheckedContent(content: content))
         }
         return true
