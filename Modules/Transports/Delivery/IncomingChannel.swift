@@ -133,7 +133,8 @@ struct ChannelKey: Hashable {
     let featureID: String
 }
 
-/// The identity of a message, over all its copies. It includes the feature, because derived event IDs don't.
+/// The identity of a message, over all its copies. It includes the feature, because two features may derive the same
+/// event ID.
 struct MessageID: Hashable {
     let featureID: String
     let eventID: UUID
@@ -152,20 +153,23 @@ struct RecentMessages: Sendable {
 
     private var order: [MessageID] = []
     private var place = 0
-    private var known: Set<MessageID> = []
+    /// The index in `order` of each message. A removed message leaves its place in `order`.
+    private var known: [MessageID: Int] = [:]
 
     /// - Returns: true if the message is new.
     mutating func insert(_ id: MessageID) -> Bool {
-        guard known.insert(id).inserted else { return false }
+        guard known[id] == nil else { return false }
         if order.count < Self.limit {
+            known[id] = order.count
             order.append(id)
         } else {
-            known.remove(order[place])
+            if known[order[place]] == place { known[order[place]] = nil }
+            known[id] = place
             order[place] = id
             place = (place + 1) % Self.limit
         }
         return true
     }
 
-    mutating func remove(_ id: MessageID) { known.remove(id) }
+    mutating func remove(_ id: MessageID) { known[id] = nil }
 }

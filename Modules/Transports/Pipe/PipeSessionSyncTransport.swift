@@ -38,7 +38,8 @@ public final class PipeSessionSyncTransport: DeliveringTransport {
     ///
     /// - Parameters:
     ///   - input: open for reading. A file or /dev/null works, but ends soon.
-    ///   - output: open for writing; one socket may be both. Neither descriptor's flags are changed.
+    ///   - output: open for writing; one socket may be both. Neither descriptor's flags are changed, except that on Apple systems
+    ///     writing to `output` no longer raises SIGPIPE.
     ///   - closesDescriptors: true to close both when the connection has ended, or with the transport.
     /// - Throws: `PipeError` with `badDescriptor` or `systemCallFailed`; the errors of `LinkTransport`.
     public convenience init(
