@@ -12,13 +12,13 @@
     /// they take the stream. At most 64 of them wait there; further ones replace the oldest. Each peer has at most one
     /// connection, with an address of its own that begins with `udp:`. Its `peerID` is proven by its key. Up to 256 KiB
     /// of stream and 512 datagrams wait for the system. Beyond that `send` throws `full`, and the observer is notified
-    /// once at most half is left.
+    /// once at most half of that still waits.
     ///
-    /// Both ends notice when the other is gone. A side that has sent nothing on the stream for 25 s sends a ping. After
-    /// 50 s without a record the connection has ended. With earlier versions it is 5 s and 15 s. The link dials a lost
-    /// peer again after 100 ms, doubling to 30 s with jitter, or at once when discovery sees that it has restarted. A
-    /// connection may send 8 KiB and take 3 s until it has proven its peer. There are at most 32 such connections, 4
-    /// from one address.
+    /// Both ends notice when the other is gone. A side that has sent nothing on the stream for 25 s sends a ping. A
+    /// side that has received nothing for 50 s ends the connection. With a peer of an earlier version, these times are
+    /// 5 s and 15 s. The link dials a lost peer again after 100 ms, doubling to 30 s with jitter, or at once when
+    /// discovery sees that it has restarted. A connection may send 8 KiB and take 3 s until it has proven its peer.
+    /// There are at most 32 such connections, 4 from one address.
     ///
     /// The link has a thread, on which it calls the observer. Docs/Reference/Security.md lists the attackers and the
     /// guarantees against them. Safe to use from any thread.
@@ -53,7 +53,7 @@
         /// The counters of the link so far.
         public var statistics: UDPLinkStatistics { report.statistics }
 
-        /// Returns a stream of the refusals from now on, of peers by this one and of this one by peers. It ends with
+        /// Returns a stream of the refusals from now on: those by this peer, and those by other peers. It ends with
         /// `close`. It buffers 256 refusals for a slow reader and then drops the oldest.
         public func refusals() -> AsyncStream<UDPRefusal> { report.refusals.subscribe() }
 
@@ -84,6 +84,11 @@
                 routes.withLock { if $0.phase == .open { $0.phase = .idle } }
                 throw error
             }
+            // `close` may have come meanwhile, and have found nothing to stop.
+            guard routes.withLock({ $0.phase == .open }) else {
+                if let running = takeRunning() { Task { await stop(running) } }
+                throw LinkError(.closed)
+            }
         }
 
         /// Returns true if the peer was paired as the user's own (`TrustedPeer.isOwn`).
@@ -92,8 +97,8 @@
         /// Returns a stream of the IDs of peers that were revoked and not paired again (`TrustedPeers.revoked`).
         public func revokedPeers() -> AsyncStream<Set<String>>? { configuration.trustedPeers.revokedPeers() }
 
-        /// Replaces the guests of the link. The link admits and looks for them like trusted peers, and keeps them only in memory.
-        /// Of more than 64 the highest IDs are left out.
+        /// Replaces the guests of the link. The link admits them and looks for them as it does for trusted peers, but
+        /// keeps them only in memory. If there are more than 64, it ignores those with the highest IDs.
         public func admit(guests peerIDs: Set<String>) {
             let local = configuration.identity.peerID
             let ids = Set(peerIDs.compactMap { PeerID($0) }.filter { $0 != local }.sorted().prefix(Self.guestsMax))
@@ -144,15 +149,15 @@
         }
 
         public func close() async {
-            let isMine = routes.withLock { routes in
-                defer { routes.phase = .closed }
-                return routes.phase == .open
-            }
-            guard isMine, let running = takeRunning() else { return }
+            routes.withLock { $0.phase = .closed }
+            if let running = takeRunning() { await stop(running) }
+            report.refusals.finish()
+        }
+
+        private func stop(_ running: Running) async {
             await configuration.discovery?.stop()
             try? await running.hub.loop.flatSubmit { running.hub.close() }.get()
             try? await running.group.shutdownGracefully()
-            report.refusals.finish()
         }
     }
 #endif

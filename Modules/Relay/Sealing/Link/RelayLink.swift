@@ -18,7 +18,7 @@
             var core: RelayLinkCore
             var observer: (any LinkObserver)?
             var tasks: [Task<Void, Never>] = []
-            /// A thread is performing directives, including those added meanwhile.
+            /// True while a thread performs directives, including those added meanwhile.
             var isPerforming = false
 
             /// Takes the next directives; nil if there are none. Then another thread may perform directives.
@@ -72,7 +72,12 @@
                 state.observer = observer
                 state.core.trust(Set(trusted.peers.map(\.id)))
             }
-            try client.open(ClientObserver(self))
+            do {
+                try client.open(ClientObserver(self))
+            } catch {
+                state.withLock { $0.observer = nil }
+                throw error
+            }
             let tasks = [
                 Task { [weak self] in
                     for await peers in trusted.changes() {
