@@ -32,8 +32,8 @@ final class RecordLog: Sendable {
         let state: @Sendable (AnySessionSyncSnapshot) -> String?
     }
 
-    /// Maximum number of events whose first reader is known. A reader that lags further behind another one records events twice.
-    /// A subscriber of a `TransportInbox` can't lag that far.
+    /// Maximum number of events whose first reader is remembered. If a reader lags behind another by more events than
+    /// this, events are recorded twice. A subscriber of a `TransportInbox` can't lag that far.
     static let eventsMax = 8192
 
     /// Maximum number of bytes of names and payloads in the records. Beyond it the oldest records are dropped.
@@ -73,8 +73,8 @@ final class RecordLog: Sendable {
         state.withLock { $0.payloads[PayloadName(featureID, payloadType)] = payload }
     }
 
-    /// Returns the payloads as JSON texts, nil for a type that isn't recorded. Doesn't hold the lock, because it calls the
-    /// app's `Codable` code.
+    /// Returns the payloads as JSON texts, with nil for each type that isn't recorded. Doesn't hold the lock while it
+    /// calls the app's `Codable` code.
     func payloads(of envelopes: some Sequence<AnySessionSyncEnvelope>) -> [String?] {
         let known = state.withLock { $0.payloads }
         return envelopes.map { known.isEmpty ? nil : known[PayloadName($0.metadata)]?.event($0) }
@@ -147,7 +147,7 @@ extension DiagnosticsSession.Record {
                 .snapshotSent(let metadata, _, _, _),
                 .snapshotReceived(let metadata, _), .acknowledged(let metadata, _):
                 metadata.featureID.utf8.count + metadata.sourcePeerID.utf8.count + metadata.payloadType.utf8.count
-            default: 0
+            default: event.description.utf8.count
             }
         return names + (payload?.utf8.count ?? 0)
     }

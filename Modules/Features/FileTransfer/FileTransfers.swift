@@ -31,8 +31,9 @@ public final class FileTransfers {
     /// Resumes the transfers of earlier launches.
     /// - Parameters:
     ///   - connection: needs a store if outgoing transfers are to survive the process.
-    ///   - folder: for this object alone, on the disk to which the app moves files. Created if it doesn't exist.
-    ///   - carrier: moves complete files where the platform can.
+    ///   - folder: a folder that nothing else uses, on the disk to which the app moves received files. Created if it
+    ///     doesn't exist.
+    ///   - carrier: the platform service that moves complete files; nil to send all files in chunks.
     /// - Throws: `idInUse` if the connection already has a `FileTransfers`; `fileAccessDenied` or `fileNotFound` if the folder
     ///   can't be used.
     public convenience init(

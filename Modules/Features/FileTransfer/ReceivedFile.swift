@@ -2,7 +2,8 @@ public import Foundation
 
 /// A file that has arrived completely. Move it away, or use it in place and call `accept()`.
 ///
-/// Until then the file stays in the inbox and is offered again at the next launch. The sender's transfer isn't complete.
+/// Until you do, the file stays in the inbox, the next launch offers it again, and the sender's transfer isn't
+/// complete.
 public struct ReceivedFile: Sendable, Identifiable {
     /// The sender's ID of the transfer. A file that is offered again keeps its ID.
     public let id: UUID

@@ -10,8 +10,8 @@ import Observation
 
 /// The state behind all `SharedState`s of one ID on one connection.
 ///
-/// On the main actor, a change updates the value and notes the work to do. One worker does it step by step until none is
-/// left. Changes made during a step go together in the next one.
+/// On the main actor, a change updates the value and records what is left to do. One task then performs steps until
+/// nothing is left. Changes made during a step are combined in the next one.
 @MainActor @Observable
 final class StateReplica<State: Codable & Sendable & Equatable> {
     var value: State { didSet { shownValues.publish(value) } }
@@ -35,7 +35,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
 
     @ObservationIgnored var register: StateRegister
     @ObservationIgnored var author: String
-    /// The author of changes until every known peer has vouched for `author`; nil after that.
+    /// The author of changes until every known peer has confirmed `author` (`confirmAuthor`); nil after that.
     @ObservationIgnored var provisional: String?
     @ObservationIgnored var peers: [String: StatePeer] = [:]
     @ObservationIgnored var turn: UInt64 = 0
@@ -172,7 +172,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         for (name, bytes) in changes { register.set(bytes, name, version, keepsOthers: keepsOthers) }
     }
 
-    /// Takes values from before versions existed; the last one is the most likely to be current.
+    /// Adopts values without versions. The last one is the most likely to be current.
     func adopt(unversioned values: [State]) {
         guard isLoaded else {
             unversionedValues = values
@@ -190,8 +190,9 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
             // Peers number these versions independently, so each value but the last gets an author of its own.
             let incarnation = UInt32.random(in: 0 ... .max)
             let another = StateVersion.author(peerID: connection.transport.localPeer.id, incarnation: incarnation)
+            let isLast = place == values.count - 1
             let version = StateVersion(
-                stamp: HybridTimestamp(rawValue: UInt64(place) + 1), author: value == values.last ? author : another)
+                stamp: HybridTimestamp(rawValue: UInt64(place) + 1), author: isLast ? author : another)
             write(change.fields, version, keepsOthers: register.kind == .custom)
             if let whole = change.whole { register.noteWhole(whole) }
             for name in change.fields.keys.sorted() {
@@ -315,7 +316,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
 struct StateErrors {
     var refusal: ConnectionError?
     var incompatible: ConnectionError?
-    /// Set while a peer isn't sent a value that its version can't read.
+    /// Set while this device withholds the value from a peer, because the peer's version of SessionMesh can't read it.
     var withheld: ConnectionError?
     var sending: (any Error)?
     var reading: (any Error)?

@@ -1,11 +1,12 @@
 import MeshConnection
 import MeshIdentity
 
-// The digest of a file is a chain over its blocks of 256 KiB: each link hashes the previous link together with the next
-// block, and the last link is the digest. The hash is MurmurHash3, x64, 128 bits (`StableHash`), which isn't
-// cryptographic. Each chunk on the way carries a 64-bit checksum by the same hash.
+// The digest of a file is a hash chain over its blocks of 256 KiB: each step hashes the previous result together with
+// the next block, and the last result is the digest. The hash function is MurmurHash3, x64, 128 bits (`StableHash`),
+// which isn't cryptographic. Each chunk message carries a 64-bit checksum from the same function.
 
-/// Hashes that detect accidental damage to a file. They don't stop a forger: the link decides who may send.
+/// Hashes that detect accidental damage to a file. They don't detect forgery: authenticating the sender is the link's
+/// task.
 enum FileDigest {
     static let blockBytes = 256 << 10
 

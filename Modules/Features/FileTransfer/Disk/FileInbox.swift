@@ -29,7 +29,8 @@ import MeshIdentity
 ///
 /// Calls block while the disk works. Safe to use from any thread.
 final class FileInbox: Sendable {
-    /// Maximum number of imported files that are remembered until their sender confirms. The first of `imported` is dropped.
+    /// Maximum number of imported files that are remembered until their sender confirms. Beyond it, the first element
+    /// of `imported` is dropped.
     static let importedMax = 1024
 
     enum Status: Equatable {
@@ -69,8 +70,8 @@ final class FileInbox: Sendable {
     private let root: Folder
     private let system: SystemFiles
     private let state = Locked(State())
-    /// Held while one thread scans the folders or adopts a carried file. Otherwise the scan could take a half-copied file
-    /// for the remains of a crash.
+    /// Held while one thread scans the folders or adopts a carried file. Without it, the scan could mistake a file that
+    /// is being copied for the remains of a crash, and remove it.
     private let scanLock = Locked(())
 
     /// - Throws: errors of creating or opening the folder; `fileAccessDenied` if another user owns it or may write to it.
@@ -89,7 +90,8 @@ final class FileInbox: Sendable {
         self.system = system
     }
 
-    /// Returns the name of a file's folder: a SHA-256 hash, so that no peer can choose an ID with another peer's key.
+    /// Returns the name of a file's folder. It is a SHA-256 hash, so that no peer can choose an ID that yields the key
+    /// of another peer's file.
     static func key(peerID: String, id: UUID) -> String {
         SHA256.hexadecimal(withUnsafeBytes(of: id.uuid) { Array($0) } + Array(peerID.utf8))
     }
@@ -111,8 +113,8 @@ final class FileInbox: Sendable {
 // MARK: - Files of earlier launches
 
 extension FileInbox {
-    /// Returns the files of earlier launches. Removes folders that make no sense. Skips a folder that can't be read now, for
-    /// example before the phone is first unlocked; a later launch reads it.
+    /// Returns the files of earlier launches. Removes folders whose contents aren't a valid state. Skips a folder that
+    /// can't be read now, for example before the phone is first unlocked; a later launch reads it.
     func restore() -> [Entry] { scanLock.withLock { _ in restoreLocked() } }
 
     private func restoreLocked() -> [Entry] {
@@ -138,8 +140,8 @@ extension FileInbox {
         return entries
     }
 
-    /// Returns the key of a folder with this name. Renames a folder that has a former key, or removes it if it makes no
-    /// sense.
+    /// Returns the key of a folder with this name. Renames a folder that has a former key, or removes it if its
+    /// contents aren't a valid state.
     /// - Returns: nil if there is no such folder, it isn't ours, or it can't be read now.
     private func current(_ name: String) -> String? {
         if name.utf8.count == Self.keyBytes { return name }
@@ -316,7 +318,7 @@ extension FileInbox {
         "\(root.path(of: offer.key))/file/\(SuggestedName.sanitize(offer.header.name))"
     }
 
-    /// Indicates whether the file is still here. True if the disk can't be read.
+    /// Indicates whether the app has left the file in the inbox. True if the disk can't be read.
     func isUnclaimed(_ offer: FileOffer) -> Bool {
         do throws(ConnectionError) {
             let file = try found(root.folder(offer.key).folder("file"))
@@ -328,9 +330,11 @@ extension FileInbox {
 
     /// Records that the app has imported a file, and deletes what is left of the file.
     func markImported(_ offer: FileOffer) {
-        guard let folder = try? root.folder(offer.key) else { return }
-        try? folder.move("offer", to: folder, as: "settled")
-        empty(folder)
+        // If the folder can't be opened now, the file is offered again after a relaunch.
+        if let folder = try? root.folder(offer.key) {
+            try? folder.move("offer", to: folder, as: "settled")
+            empty(folder)
+        }
         let forgotten = state.withLock { state -> String? in
             state.reserved[offer.key] = nil
             if !state.imported.contains(offer.key) { state.imported.append(offer.key) }
@@ -374,7 +378,7 @@ struct FileOffer: Codable, Hashable, Sendable {
     var key: String { FileInbox.key(peerID: peerID, id: header.id) }
     var formerKey: String { FileInbox.formerKey(peerID: peerID, id: header.id) }
 
-    /// - Returns: nil if the peer's numbers make no sense.
+    /// - Returns: nil if a number in the peer's offer is out of range.
     init?(_ header: FileHeader, from peerID: String, chunkBytesMax: Int) {
         guard header.byteCount <= FileHeader.byteCountMax, header.digest.utf8.count <= 64, chunkBytesMax > 0 else {
             return nil

@@ -32,7 +32,7 @@ struct Incoming {
         file = nil
     }
 
-    /// Ends the wait behind all others, because the sender answers again.
+    /// Moves a waiting file ahead of those of silent senders, because its own sender responds again.
     mutating func noteSenderActivity() {
         if phase == .waiting(isSilent: true) { phase = .waiting(isSilent: false) }
     }
@@ -111,7 +111,8 @@ extension FileExchange {
         post(.refused(offer.header.id, error), to: offer.peerID)
     }
 
-    /// Starts waiting files, up to `receivingMax`. One whose sender isn't silent replaces an active one whose sender is.
+    /// Starts to receive waiting files, up to `receivingMax` at once. A waiting file whose sender responds replaces an
+    /// active file whose sender is silent.
     func activate() {
         func first(where isIncluded: (Incoming) -> Bool) -> Incoming? {
             incoming.values.filter(isIncluded).min { $0.arrival < $1.arrival }
@@ -252,7 +253,7 @@ extension FileExchange {
         activate()
     }
 
-    /// Offers the file to the app. It may be taken now or after a later launch.
+    /// Offers the file to the app, which may take it now or after a later launch.
     private func offerToApp(_ offer: FileOffer) {
         let key = offer.key
         incoming[key]?.phase = .unclaimed
@@ -318,7 +319,7 @@ extension FileExchange {
     }
 }
 
-// MARK: - Files that a platform has brought
+// MARK: - Carried files
 
 extension FileExchange {
     /// Verifies a carried file that is already in the inbox.
@@ -337,7 +338,8 @@ extension FileExchange {
         }
     }
 
-    /// Handles a carried file that couldn't enter the inbox: it is there already, lacks space, or can't be moved.
+    /// Handles a carried file that the inbox couldn't adopt: the inbox already has it or has no space for it, or the
+    /// file can't be moved.
     func adoptionFailed(_ offer: FileOffer, _ error: ConnectionError) {
         restore()
         guard !isStopped else { return }

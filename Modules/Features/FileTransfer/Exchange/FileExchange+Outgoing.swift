@@ -148,7 +148,8 @@ extension FileExchange {
         finish(id, error)
     }
 
-    /// Binds an unbound transfer to the peer. Returns true if the transfer is that peer's: no other peer may change it.
+    /// Assigns the transfer to the peer, if it has no receiver yet. Returns true if the peer is the receiver. No other
+    /// peer may change the transfer.
     private func bind(_ id: UUID, to peerID: String) -> Bool {
         guard let transfer = outgoing[id] else { return false }
         offerLater(id)
@@ -245,8 +246,9 @@ extension FileExchange {
         }
     }
 
-    /// Drops the ranges on a lossy lane, where the peer asks again. On a lossless one the peer waits for them, so they are
-    /// sent when the peer is reachable again, asks, or the next offer is due.
+    /// Handles chunks that couldn't be sent. On a lossy lane, drops their ranges, because the peer asks again. On a
+    /// lossless lane, the peer waits for them, so they are sent when the peer is reachable again or asks, or when the
+    /// next offer is due.
     private func couldNotSend(_ id: UUID, _ chunks: [FileMessage]) {
         outgoing[id]?.isPumping = false
         outgoing[id]?.source = nil
@@ -276,7 +278,7 @@ extension FileExchange {
 
     func finish(_ id: UUID, _ error: ConnectionError?) {
         guard let transfer = outgoing.removeValue(forKey: id) else { return }
-        // The file may have been handed to the platform twice.
+        // Cancels a second copy, because the file may have been handed to the platform twice.
         if transfer.record.header.isCarried { carrier?.cancel(id) }
         // On success a record that can't be deleted does no harm: the next launch offers the file, and the peer answers
         // `imported`.

@@ -51,7 +51,7 @@ actor FileExchange {
     private var postingCount = 0
     private var unsentMessages: [(message: FileMessage, peerID: String?)] = []
     private var isRestored = false
-    /// True once the stored transfers were read. Until then, no peer is told that a transfer doesn't exist.
+    /// True once the stored transfers were read. Until then, this device tells no peer that a transfer doesn't exist.
     var knowsOutgoing = false
     private(set) var isStopped = false
 
@@ -242,7 +242,8 @@ extension FileExchange {
     }
 
     /// Returns false if the peer is on the same connection as before, or is reported for the first time. In both cases
-    /// earlier requests went over this connection and may still be answered.
+    /// earlier requests went over this connection and may still be answered. Also returns false beyond `connectionsMax`
+    /// peers.
     private func hasNewConnection(_ change: SessionPeerReachability) -> Bool {
         guard let peer = change.peer, let number = change.connection else { return true }
         if connectionNumbers[peer.id] == nil, connectionNumbers.count >= Self.connectionsMax {

@@ -4,8 +4,9 @@ import Foundation
 // were passed on in order. Those below `frontier` were asked for. The ranges in `lost` are asked for again. The window
 // bounds the bytes that were asked for or that wait in memory for an earlier chunk.
 //
-// A lossless lane delivers every chunk while the connection lasts, however late. A request is repeated there only on a new
-// connection, if it couldn't be sent, or if the sender offers the file twice, because an offer means that it owes nothing.
+// A lossless lane delivers every chunk while the connection lasts, however late. There the receiver repeats a request
+// only on a new connection, if the request couldn't be sent, or if the sender offers the file twice. An offer means
+// that the sender has no requested chunk left to send.
 //
 // On other lanes a chunk is lost after the retransmission timeout of RFC 6298, or sooner if a later one overtakes it (as
 // in RFC 8985). Chunks shrink when many are lost, down to one datagram, and grow when none are. While the sender is silent,
@@ -14,8 +15,8 @@ import Foundation
 
 /// The receiver's state of one file: the chunks that have arrived, those under way, and the next ones to ask for.
 ///
-/// A value without clock or I/O. Holds at most `windowBytesMax` of early chunks in memory and returns the others in order,
-/// so the data on disk is always a prefix of the sender's file.
+/// A value that does no I/O and gets the time from its caller. Holds at most `windowBytesMax` bytes of early chunks in
+/// memory and returns the others in order, so the data on disk is always a prefix of the sender's file.
 struct FileFlow {
     static let windowBytesMax = 1 << 20
     static let windowBytesMin = 64 << 10
@@ -130,8 +131,8 @@ extension FileFlow {
         return ready
     }
 
-    /// Marks the request for this chunk as answered. On a lossless lane this includes a request that was given up, because
-    /// its chunk was only late.
+    /// Marks the request for this chunk as answered. On a lossless lane, also accepts a chunk whose request was given
+    /// up: the chunk was only late.
     private mutating func isAwaited(_ count: Int, at offset: UInt64, now: Duration) -> Bool {
         if let ask = asked[offset], ask.count == count {
             asked[offset] = nil
@@ -168,9 +169,11 @@ extension FileFlow {
         pausedUntil = now + patience()
     }
 
-    /// Handles another offer, which a sender makes only if it owes no chunk. A second offer, after time for a chunk but with
-    /// none in between, suggests that requests or chunks were lost. They may also be late, so one chunk is asked for as a
-    /// probe. If it arrives and the sender still offers, the others are asked for.
+    /// Handles another offer. A sender makes one only while it has no requested chunk left to send.
+    ///
+    /// If a second offer comes at least `FileExchange.offerPatience` after the first, without a chunk in between,
+    /// requests or chunks were lost or are late. So the receiver asks for one chunk as a probe. If that chunk arrives
+    /// and the sender offers the file again, the receiver asks for the others.
     mutating func offered(now: Duration) {
         guard isLossless else { return reconnected() }
         reconnected(isNewConnection: false)

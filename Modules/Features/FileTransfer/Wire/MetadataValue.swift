@@ -21,7 +21,7 @@ enum MetadataValue: Hashable, Sendable {
         #if canImport(Darwin)
             // An `NSNumber` casts to `Bool` and to integers, so its actual type is checked first.
             if let number = value as? NSNumber {
-                self = MetadataValue(number)
+                self = try MetadataValue(number)
                 return
             }
         #endif
@@ -29,9 +29,7 @@ enum MetadataValue: Hashable, Sendable {
         case let value as String: self = .string(value)
         case let value as Bool: self = .bool(value)
         case let value as any BinaryInteger:
-            guard let integer = Int64(exactly: value) else {
-                throw .encodingFailed(description: "metadata contains an integer of more than 64 bits")
-            }
+            guard let integer = Int64(exactly: value) else { throw Self.integerOutOfRange }
             self = .integer(integer)
         case let value as Double: self = .real(value)
         case let value as Float: self = .real(Double(value))
@@ -47,6 +45,10 @@ enum MetadataValue: Hashable, Sendable {
             throw .encodingFailed(
                 description: "metadata contains a \(type(of: value)), which a property list can't hold")
         }
+    }
+
+    private static var integerOutOfRange: ConnectionError {
+        .encodingFailed(description: "metadata contains an integer outside the range of Int64")
     }
 
     static func dictionary(_ value: [String: Any], depth: Int = 0) throws(ConnectionError) -> [String: MetadataValue] {
@@ -69,13 +71,15 @@ enum MetadataValue: Hashable, Sendable {
     }
 
     #if canImport(Darwin)
-        private init(_ number: NSNumber) {
+        private init(_ number: NSNumber) throws(ConnectionError) {
             if CFGetTypeID(number) == CFBooleanGetTypeID() {
                 self = .bool(number.boolValue)
             } else if CFNumberIsFloatType(number) {
                 self = .real(number.doubleValue)
             } else {
-                self = .integer(number.int64Value)
+                // `int64Value` wraps around.
+                guard let integer = Int64(exactly: number) else { throw Self.integerOutOfRange }
+                self = .integer(integer)
             }
         }
     #endif
