@@ -29,6 +29,7 @@ public enum PluginsTool {
         #if CommandLineTools
             do {
                 let command = try RootCommand.parseAsRoot()
+                if command is any SeedCommand { HashSeed.fix() }
                 if let command = command as? any ToolCommand {
                     try await command.run(
                         on: PluginBus(plugins: plugins() + [CodecBenchmarkPlugin(), BenchmarkCasesPlugin(), itself]))
