@@ -209,11 +209,15 @@
             try SQLiteStore(path: path, sync: .normal).close()
             let committed = Locked<UInt64>(0)
             let isDone = Locked(false)
+            let reads = Locked(0)
             let writer = Thread {
                 defer { isDone.withLock { $0 = true } }
                 var generator = SplitMix64(seed: 9)
                 var number: UInt64 = 0
-                for _ in 0..<12 {
+                var round = 0
+                // Continues on a busy machine, where the reader has had few turns.
+                while round < 12 || reads.withLock({ $0 }) < 12 {
+                    round += 1
                     guard let store = try? SQLiteStore(path: path, sync: .normal) else { return }
                     for _ in 0..<Int.random(in: 1...250, using: &generator) {
                         number += 1
@@ -232,7 +236,9 @@
                 }
             }
             writer.start()
-            var (reads, last) = (0, UInt64(0))
+            // Ends the writer if a reading fails.
+            defer { reads.withLock { $0 = 12 } }
+            var last = UInt64(0)
             while !isDone.withLock({ $0 }) {
                 let known = committed.withLock { $0 }
                 var read: StoredContents?
@@ -243,9 +249,10 @@
                 let newest = first.map { $0.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) } } ?? 0
                 try #require(newest == contents.journals["log"]?.last?.position ?? 0)
                 try #require(newest >= max(known, last), "read \(newest), known \(known)")
-                (reads, last) = (reads + 1, newest)
+                reads.withLock { $0 += 1 }
+                last = newest
             }
-            #expect(reads > 10 && committed.withLock { $0 } > 500)
+            #expect(reads.withLock { $0 } >= 12 && committed.withLock { $0 } > 500)
             #expect(try snapshot().journals["log"]?.last?.position == committed.withLock { $0 })
         }
     }
