@@ -1,7 +1,8 @@
 import MeshBase
 import MeshVirtualTime
 
-/// Two gateway processes and their store in virtual time. Devices use connections that drop on one side or on both.
+/// A run of two gateway processes and their store in virtual time. Devices use connections that drop on one side or on
+/// both.
 protocol GatewayRun {
     associatedtype Step: GatewayStep
 
@@ -20,7 +21,7 @@ protocol GatewayRun {
     var complaint: String? { get set }
 
     mutating func take(_ step: Step)
-    /// True if a frame to a device is lost although the connection lives.
+    /// True if a frame to a device is lost although the connection is open.
     mutating func isLost(_ step: Step) -> Bool
 }
 
@@ -29,7 +30,7 @@ protocol GatewayStep {
     static func deviceDisconnects(key: Int) -> Self
 }
 
-/// A device's connection.
+/// A device's connection to a gateway.
 struct GatewayPipe {
     let device: Int
     let gateway: Int
@@ -86,7 +87,8 @@ extension GatewayRun {
         if deviceKnows, !random.happens(rate: 0.2) { enter(.deviceDisconnects(key: key), within: 100) }
     }
 
-    /// Sends a frame in order while the connection lives.
+    /// Sends a frame to the gateway (`up`) or to the device. Frames arrive in order. Does nothing if the connection is
+    /// cut.
     mutating func send(_ step: Step, _ key: Int, up: Bool) {
         guard var pipe = pipes[key], pipe.isUp else { return }
         let arrival = now + 1_000_000 + random.upTo(40_000_000)

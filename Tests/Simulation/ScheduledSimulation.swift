@@ -31,8 +31,8 @@ extension ScheduledSimulation {
 
     public func text(of schedule: Plan) -> String { "\(schedule)" }
 
-    /// Returns the smallest schedule found that still fails in the same way. Removes parts while the failure remains.
-    /// - Returns: nil if the schedule doesn't fail.
+    /// Shrinks a failing schedule: removes parts and makes conditions ideal while it still fails in the same way.
+    /// - Returns: the smallest schedule that was found; nil if the schedule doesn't fail.
     public func shrunk(_ schedule: Plan) -> Plan? {
         guard let failure = run(schedule, trace: nil).failure else { return nil }
         var best = schedule
@@ -66,7 +66,7 @@ extension ScheduledSimulation {
         return best
     }
 
-    /// True if the texts differ only in names and numbers.
+    /// True if the texts differ only in words that contain digits.
     private static func isAlike(_ one: String, _ other: String) -> Bool {
         func words(_ text: String) -> [Substring] {
             text.split(separator: " ").filter { !$0.contains(where: \.isNumber) }

@@ -1,8 +1,8 @@
 import Foundation
 import MeshBase
 
-/// A thread that runs tasks only on request, including tasks of the main actor. Lets them take part in a simulation on
-/// one thread.
+/// A thread that runs tasks only on request, including tasks of the main actor. So a simulation on one thread can use
+/// code that needs tasks or the main actor.
 ///
 /// Jobs that become ready on such a thread wait in its queue, in the order in which they became ready. Other threads
 /// are unaffected.
@@ -75,7 +75,8 @@ package final class SimulationThread: Sendable {
 
     private nonisolated(unsafe) static var earlier: EnqueueHook?
 
-    /// Installs the hooks once. One gets jobs that have no executor of their own. The other returns the main executor.
+    /// Installs two hooks at first use. The runtime passes jobs without an executor of their own to the first hook. It
+    /// asks the second one for the main executor.
     private static let isHooked: Bool = {
         let library = dlopen(nil, RTLD_LAZY)
         guard let enqueue = dlsym(library, "swift_task_enqueueGlobal_hook"),
@@ -124,8 +125,7 @@ private final class MainActorStandIn: SerialExecutor {
     func enqueue(_ job: consuming ExecutorJob) { queue.add(UnownedJob(job), isOfMainActor: true) }
 }
 
-/// An executor that runs jobs without an actor on the simulation's thread. A task's requests to its executor, such as a
-/// yield, enter the same queue.
+/// An executor that runs jobs without an actor on the simulation's thread. A task that yields is queued here, too.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 private final class GlobalStandIn: TaskExecutor {
     private let queue: JobQueue

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A signal handler that prints the running seed to stderr when the process traps, because nothing else would.
+/// A signal handler that prints the running seed to stderr when the process traps. Otherwise the seed would be lost.
 enum TrapNotice {
     /// The running seed. A signal handler reads it, so access may use neither locks nor allocation.
     nonisolated(unsafe) private static let seed: UnsafeMutablePointer<UInt64> = {

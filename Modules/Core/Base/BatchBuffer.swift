@@ -1,12 +1,14 @@
-/// The waiting elements of one subscriber, in order: a queue of batches, as a batch moves at the cost of an element.
+/// A queue of the elements that wait for one subscriber. It stores batches, because moving a batch costs as little as
+/// moving an element.
 ///
-/// An array of 32 to 256 elements is stored as it came, and returned without a copy if none has been taken. Smaller
-/// ones are joined, larger ones split. Amortized O(1) for each element, plus O(batches) to remove a batch.
+/// The buffer stores an array of 32 to 256 elements as it is, and returns it without a copy if no element of it has
+/// been taken. It joins smaller arrays and splits larger ones. Amortized O(1) for each element, plus O(batches) to
+/// remove a batch.
 struct BatchBuffer<Element: Sendable>: Sendable {
     private struct Batch: Sendable {
         var elements: [Element]
-        /// Position of the first element. nil unless the elements are kept: not lost if a subscriber leaves without
-        /// taking them.
+        /// Position of the first element if the elements are kept; otherwise nil. Kept elements aren't lost if a
+        /// subscriber leaves without taking them.
         let position: UInt64?
         /// True if the array was created here, so elements can be appended to it.
         let isAppendable: Bool

@@ -20,7 +20,8 @@ package enum DescriptorLimit {
         #endif
     }
 
-    /// The current limit, and the highest that the process may request. `Int.max` if there is no limit or it is unknown.
+    /// The current limit, and the highest limit that the process may request. Each is `Int.max` if it is infinite or
+    /// unknown.
     package static var current: (soft: Int, hard: Int) {
         #if canImport(Darwin) || canImport(Glibc) || canImport(Musl)
             var limit = rlimit()

@@ -50,7 +50,8 @@ package struct FileAccess: Hashable, Sendable {
 
     package static var thisUser: UInt32 { UInt32(geteuid()) }
 
-    /// True if users other than the owner may write. A group with the owner's number normally has no other member.
+    /// True if users other than the owner may write. Ignores write permission of a group that has the owner's number:
+    /// such a group normally has no other member.
     package var isWritableByOthers: Bool { mode & 0o002 != 0 || mode & 0o020 != 0 && group != owner }
     /// True for a folder in which users can't move or remove each other's files.
     package var isSticky: Bool { mode & 0o1000 != 0 }

@@ -9,7 +9,7 @@
 #endif
 
 /// A small file that only this user can read and write, and that is always complete or absent. Other users must not be
-/// able to write to its folder, unless it is one like /tmp.
+/// able to write to its folder, unless the folder is sticky, like /tmp.
 ///
 /// Calls block while the disk works. They throw errors of the caller's own type.
 package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
@@ -49,7 +49,8 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
     }
 
     /// Creates the file if it doesn't exist.
-    /// - Returns: false if it exists, perhaps created just now by another process. That file stays.
+    /// - Returns: false if the file already exists, perhaps because another process has just created it. That file is
+    ///   unchanged.
     /// - Throws: `notPrivate`, `missing`, `refused`.
     package func create(_ bytes: [UInt8]) throws(Failure) -> Bool {
         let draft = try write(bytes)

@@ -32,7 +32,7 @@ package struct RetryPlan: Hashable, Sendable {
         return true
     }
 
-    /// Resets the wait to the shortest, also that of a planned attempt. Call it when the peer, link or network is back.
+    /// Resets the wait to the shortest, for a planned attempt too. Call it when the peer, link or network is back.
     /// - Returns: The new time of the planned attempt; nil if there is none or it doesn't become earlier.
     @discardableResult
     package mutating func bringForward(at now: Duration) -> Duration? {
@@ -50,7 +50,7 @@ package struct RetryPlan: Hashable, Sendable {
         self.dueAt = dueAt
     }
 
-    /// Cancels the planned attempt and restores the wait before it.
+    /// Cancels the planned attempt. The next plan waits as long as the cancelled one.
     package mutating func cancel() {
         if dueAt != nil { backoff = earlier }
         dueAt = nil

@@ -24,6 +24,6 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         most == .max ? next() : next().multipliedFullWidth(by: most + 1).high
     }
 
-    /// Returns true with that probability. Always uses one number, so that another rate doesn't change later results.
+    /// Returns true with the probability `rate`. Always draws one number, so the rate doesn't affect later results.
     @inlinable package mutating func happens(rate: Double) -> Bool { fraction() < rate }
 }

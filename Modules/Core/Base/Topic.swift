@@ -2,7 +2,7 @@
 // - A kept element must not be lost. Its position is its number among the kept elements, from 0.
 // - A subscriber has processed a kept element once it has asked for the next one.
 // - The available space is that of the fullest buffer. Publishers of kept elements check it before they publish.
-// - An abandoned subscriber is a full one for which publishers no longer wait, until it takes an element.
+// - An abandoned subscriber is full, and publishers don't wait for it until it takes an element.
 // Docs/Internals/Glossary.md has the other terms.
 
 /// A multicast of typed elements to independent subscribers with bounded buffers.
@@ -51,13 +51,14 @@ public final class Topic<Element: Sendable>: Sendable {
     public let replaysLatest: Bool
     /// Maximum number of kept elements that wait for a subscriber that wants them.
     package let keptLimit: Int
-    /// Number of waiting bytes at which a buffer is full, even with few elements; the last one may exceed it. Also
-    /// applies to kept elements that wait for a subscriber.
+    /// Number of waiting bytes at which a buffer counts as full, even with few elements. The last element may exceed
+    /// it. The limit also applies to kept elements that wait for a subscriber.
     package let bytesMax: Int
 
     private let weigh: (@Sendable (Element) -> Int)?
     private let onDrop: (@Sendable (UInt64) -> Void)?
-    /// Held while elements enter the subscribers' buffers, so that all see one order. Released before they are woken.
+    /// The lock is held while elements enter the buffers, so all subscribers see one order. They are woken after its
+    /// release.
     private let state: Locked<State>
     /// Number of subscribers, which `publish` reads without the lock.
     @usableFromInline let audience = TopicAudience()
@@ -129,7 +130,8 @@ public final class Topic<Element: Sendable>: Sendable {
         return AsyncStream(unfolding: { await reader.next(isolation: nil) }, onCancel: { reader.cancel() })
     }
 
-    /// Returns a stream for a subscriber on the main actor, which is woken there without a hop over another thread.
+    /// Returns a stream for a subscriber on the main actor, which is woken there without switching to another thread
+    /// first.
     package func subscribeOnMainActor(startingWith kept: [Element] = []) -> AsyncStream<Element> {
         let reader = makeReader(startingWith: kept)
         return AsyncStream(
@@ -143,7 +145,7 @@ public final class Topic<Element: Sendable>: Sendable {
     }
 
     /// Subscribes in batches. The subscriber is woken on its own actor; see `TopicBatches`.
-    /// - Parameter isWanted: Selects elements. The others take space in the buffer, but the subscriber doesn't get them.
+    /// - Parameter isWanted: Selects the elements that the subscriber gets. The others take space in its buffer too.
     package func batches(where isWanted: (@Sendable (Element) -> Bool)?) -> TopicBatches<Element> {
         TopicBatches(makeReader(startingWith: [], where: isWanted))
     }
@@ -193,7 +195,7 @@ package struct TopicHandover {
 }
 
 extension Topic {
-    /// Puts an element into the subscribers' buffers. The caller completes the handover after it has released its locks.
+    /// Puts an element into the subscribers' buffers. The caller completes the handover after releasing its locks.
     package func enqueue(_ element: Element) -> TopicHandover {
         handOver(latest: element) { state, result in
             for subscription in state.subscriptions {
@@ -202,10 +204,11 @@ extension Topic {
         }
     }
 
-    /// Puts elements into the subscribers' buffers. The caller completes the handover after it has released its locks.
-    /// - Parameter isKept: True if the elements must not be lost. One that no subscriber wants, or that the last
-    ///   interested one left unread, waits for the next. At most `keptLimit` wait. With subscribers, the oldest are
-    ///   dropped for newer ones, and after `keptLimit` later kept elements. Without, new ones that don't fit are.
+    /// Puts elements into the subscribers' buffers. The caller completes the handover after releasing its locks.
+    /// - Parameter isKept: True if the elements must not be lost. A kept element waits for the next subscriber if no
+    ///   present one wants it, or if the last one that did has left without reading it. At most `keptLimit` elements
+    ///   wait. With subscribers, the topic drops the oldest to make room, and each one once `keptLimit` later elements
+    ///   have been kept. Without subscribers, it drops new elements that don't fit.
     package func enqueue(contentsOf elements: [Element], isKept: Bool) -> TopicHandover {
         handOver(latest: elements.last) { state, result in
             let position = isKept ? state.keptCount : nil
@@ -264,7 +267,7 @@ package struct BufferSpace: Hashable, Sendable {
     package let count: Int
     package let bytes: Int
 
-    /// A buffer that is full in elements or in bytes has no space.
+    /// Creates the free space. If either number is 0 or less, the buffer is full, and both become 0.
     init(_ count: Int, bytes: Int) { (self.count, self.bytes) = count > 0 && bytes > 0 ? (count, bytes) : (0, 0) }
 
     func smaller(_ other: BufferSpace) -> BufferSpace {
@@ -273,14 +276,15 @@ package struct BufferSpace: Hashable, Sendable {
 }
 
 extension Topic {
-    /// The space for elements that can be published now without a drop: that of the fullest subscriber that isn't
-    /// abandoned, or none if all are. Without subscribers, that for kept elements.
+    /// The number of elements and bytes that can be published now without a drop. With subscribers, it is the space of
+    /// the fullest one that isn't abandoned, and zero if all are. Without subscribers, it is the space for kept
+    /// elements.
     package var availableSpace: BufferSpace {
         state.withLock { state in
             guard !state.subscriptions.isEmpty else {
                 return BufferSpace(keptLimit - state.kept.count, bytes: bytesMax - state.kept.bytes)
             }
-            // Not a key path: one into a generic class would be created on every call.
+            // A closure, because a key path into a generic class would be created on every call.
             return state.subscriptions.reduce(nil as BufferSpace?) { least, subscription in
                 guard let space = subscription.availableSpace else { return least }
                 return least?.smaller(space) ?? space
@@ -291,7 +295,8 @@ extension Topic {
     /// Number of elements that can be published now without a drop.
     package var availableCount: Int { availableSpace.count }
 
-    /// Number of kept elements that every subscriber has processed: it has asked for the next one.
+    /// Number of kept elements that every subscriber has processed. A subscriber has processed an element once it
+    /// asks for the next one.
     package var processedKeptCount: UInt64 {
         state.withLock { $0.processedKeptCount }
     }
@@ -307,7 +312,7 @@ extension Topic {
         if isFree { body() }
     }
 
-    /// Ignores full subscribers in `availableSpace` until they take an element. Does nothing unless another subscriber has
+    /// Excludes full subscribers from `availableSpace` until they take an element. Does nothing if no subscriber has
     /// space.
     package func abandonFullSubscribers() {
         state.withLock { state in
@@ -378,8 +383,8 @@ extension Topic {
     }
 }
 
-/// Batches of elements for one subscriber. With an `AsyncStream`, a thread of the pool would be woken first. Here the
-/// subscriber is woken on its own actor.
+/// Batches of elements for one subscriber, which is woken on its own actor. An `AsyncStream` would wake a thread of the
+/// pool first.
 package struct TopicBatches<Element: Sendable>: Sendable {
     private let reader: TopicReader<Element>
 

@@ -4,7 +4,7 @@
 
 /// Number of a topic's subscribers. Written with the topic's lock held, and read by `publish` without it.
 ///
-/// A thread that knows that `subscribe` has returned sees the subscriber here: the count is written before.
+/// The count is written before `subscribe` returns, so a thread that knows of the return sees the subscriber here.
 ///
 /// Atomics need newer Apple systems than this package supports, so an uncontended unfair lock replaces them there.
 @usableFromInline

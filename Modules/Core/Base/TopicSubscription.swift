@@ -1,7 +1,8 @@
 /// A subscription to a topic: a bounded buffer, and the tasks that wait for its next element.
 ///
-/// Never resumes a waiter with a lock held: resuming takes the task's lock, and cancelling a task calls this class
-/// under it. So `append` returns the waiters, and the publisher resumes them after it has released its own locks.
+/// To avoid a deadlock, this class resumes no waiter while it holds a lock. Resuming a task takes the task's lock, and a
+/// task that is cancelled calls this class under that lock. So `append` returns the waiters, and the publisher resumes
+/// them after it has released its own locks.
 final class TopicSubscription<Element: Sendable>: Sendable {
     typealias Waiter = CheckedContinuation<Void, Never>
 
@@ -12,7 +13,8 @@ final class TopicSubscription<Element: Sendable>: Sendable {
         var hasEnded = false
         /// True if publishers don't wait for this subscriber. False again once it takes an element.
         var isAbandoned = false
-        /// Position of the first kept element that it took last. Those count as processed once it asks for more.
+        /// Position of the first of the kept elements that the subscriber took last. They count as processed once it
+        /// asks for more.
         var unconfirmedPosition: UInt64?
         /// True if `onHalfFree` must be called when half of the buffer is free.
         var notifiesWhenHalfFree = false
@@ -44,7 +46,7 @@ final class TopicSubscription<Element: Sendable>: Sendable {
     private let onHalfFree: @Sendable () -> Void
     private let state: Locked<State>
 
-    /// - Parameter onHalfFree: Called after a `requestHalfFreeNotice` that returned true, once half of the buffer is free.
+    /// - Parameter onHalfFree: Called once half of the buffer is free, if `requestHalfFreeNotice` has returned true.
     init(
         limit: Int, bytesMax: Int, dropsOldest: Bool, buffer: BatchBuffer<Element>,
         isWanted: (@Sendable (Element) -> Bool)?, onHalfFree: @escaping @Sendable () -> Void

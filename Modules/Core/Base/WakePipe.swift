@@ -8,7 +8,7 @@
     import Android
 #endif
 
-/// A pipe with which a thread can wait for a descriptor, and other threads can end that wait.
+/// A pipe that lets a thread wait for a descriptor, and lets other threads end that wait.
 package final class WakePipe: Sendable {
     package enum Readiness {
         case ready, woken, timedOut
@@ -51,9 +51,10 @@ package final class WakePipe: Sendable {
         wait(for: -1, 0, timeoutMilliseconds: timeoutMilliseconds)
     }
 
-    /// Waits until the descriptor is ready for `event`; a negative one never is. A signal takes precedence.
+    /// Waits until the descriptor is ready for `event`. A negative descriptor never is. A signal ends the wait and
+    /// takes precedence.
     /// - Parameters:
-    ///   - event: `POLLIN` or `POLLOUT`. Without one, only an error or a hang-up would end the wait.
+    ///   - event: `POLLIN` or `POLLOUT`. With 0, the descriptor ends the wait only by an error or a hang-up.
     ///   - timeoutMilliseconds: nil waits forever.
     package func wait(for descriptor: Int32, _ event: Int32, timeoutMilliseconds: Int32? = nil) -> Readiness {
         while true {
@@ -78,7 +79,8 @@ package final class WakePipe: Sendable {
 
     /// Waits for a signal, or until one of the descriptors is readable or has failed.
     /// - Parameter timeoutMilliseconds: nil waits forever.
-    /// - Returns: Indexes of those descriptors; empty after a signal alone, a timeout or an interruption.
+    /// - Returns: Indexes of the descriptors that are readable or have failed. Empty if only a signal, a timeout or an
+    ///   interruption ended the wait.
     package func wait(for descriptors: [Int32], timeoutMilliseconds: Int32?) -> [Int] {
         var waiting = ([input] + descriptors).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         guard poll(&waiting, nfds_t(waiting.count), timeoutMilliseconds ?? -1) > 0 else { return [] }

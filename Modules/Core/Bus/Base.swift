@@ -1,2 +1,3 @@
-// Topics and payload limits were in this module. For one more version, apps that import it for these still compile.
+// Topics and payload limits used to be in this module. This export lets apps that import it for them compile for one
+// more version.
 @_exported public import MeshBase

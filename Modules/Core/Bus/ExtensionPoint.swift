@@ -1,6 +1,7 @@
 /// A place where plugins contribute values of one type: codecs, transports, benchmark cases.
 ///
-/// The module that owns the contract declares the point as a static constant. The code that lists plugins reads it.
+/// The module that owns the contract declares the point as a static constant. Code that has a bus reads the
+/// contributions from it, with ``PluginBus/contributions(to:)``.
 public struct ExtensionPoint<Value: Sendable>: Sendable {
     /// ID of the point. Contributions belong together if both ID and type are equal.
     public let id: String

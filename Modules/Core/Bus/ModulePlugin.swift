@@ -6,7 +6,7 @@ public struct ModulePlugin: Plugin {
     public init(_ descriptor: PluginDescriptor) { self.descriptor = descriptor }
 }
 
-// Modules of this package that contribute nothing. You needn't list them: a bus adds those that its plugins require.
+// You needn't list these modules: a bus adds those that its plugins require.
 extension ModulePlugin {
     /// The modules of this package that contribute nothing. Some are built only with a trait (Package.swift).
     public static let all: [ModulePlugin] = [

@@ -1,10 +1,10 @@
-/// A part of a mesh that describes itself and contributes to extension points. The code that uses a contribution creates,
-/// starts and ends it.
+/// A part of a mesh that describes itself and contributes values to extension points. The bus starts nothing: the code
+/// that uses a contribution creates, starts and stops what it needs.
 ///
 /// To the implementer:
 /// - `descriptor` must be constant.
-/// - `contribute` must only add to the registry. The bus calls it once, in dependency order, during initialization. If it
-///   throws, so does the initializer of the bus.
+/// - `contribute` must only add to the registry. The bus calls it once, in dependency order, during initialization. If
+///   it throws, so does the initializer of the bus.
 ///
 /// Only `descriptor` has no default.
 public protocol Plugin: Sendable {

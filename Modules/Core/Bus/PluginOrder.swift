@@ -1,5 +1,5 @@
-/// Sorts plugins topologically: each comes after those that it requires, otherwise in the listed order. Adds required
-/// modules that contribute nothing and aren't listed (`ModulePlugin`).
+/// Sorts plugins topologically: each plugin follows the plugins that it requires. Otherwise the listed order stays.
+/// Adds required plugins that aren't listed if they are in `ModulePlugin.all`.
 ///
 /// Depth-first search; O(plugins + requirements).
 /// - Throws: `PluginError` with `duplicateID`, `missingRequirement` or `circularRequirement`.

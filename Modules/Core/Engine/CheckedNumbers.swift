@@ -92,8 +92,8 @@ extension SessionMembership {
         try check(first, "first")
     }
 
-    /// Checks that each source is listed once, as open or closed, that a peer has one open incarnation, and that at
-    /// most 16 are open.
+    /// Checks that each source is listed once, as open or closed. A peer may have one open incarnation, and at most 16
+    /// sources may be open.
     fileprivate func checkMembers() throws {
         let sources = open.map(\.source) + closed.map(\.source)
         guard open.count <= Self.openMax, Set(sources).count == sources.count,
@@ -133,7 +133,8 @@ extension SessionSyncSnapshot {
 }
 
 extension SessionEngineHead {
-    /// Checks the numbers that this peer counts itself. Numbers that others have stated are clamped instead, see `clamped`.
+    /// Checks the numbers that this peer has counted itself. Numbers that other peers have stated are clamped instead;
+    /// see `clamped`.
     package func checkNumbers() throws {
         try check(sequence, "sequence")
         try check(held, "held")
@@ -144,7 +145,8 @@ extension SessionEngineHead {
         guard settledCount >= 0 else { throw SessionSyncError.outOfRange(field: "settledCount") }
     }
 
-    /// A copy with capped revision and acknowledgements: an earlier version may have accepted too large ones.
+    /// A copy with capped revision and acknowledgements, because an earlier version may have accepted numbers out of
+    /// range.
     var clamped: Self {
         var head = self
         head.snapshotRevision = min(snapshotRevision, SequenceBounds.hearsay)

@@ -2,13 +2,14 @@ package import MeshFoundation
 
 /// The time by which a peer's clock is ahead of the local one, estimated from round trips of control messages.
 ///
-/// A message can't arrive before it was sent, so each round trip gives bounds that hold for any delays. The bounds of
-/// the last 8 round trips leave an interval: its middle is the estimate, and half its length the stated error. Both
-/// clocks drift, so a bound widens by 100 parts per million of its age.
+/// A message can't arrive before it was sent, so each round trip gives bounds of the offset that hold for any delays.
+/// The bounds of the last 8 round trips leave an interval. Its middle is the estimate, and half its length the stated
+/// error. Both clocks drift, so a bound widens by 100 parts per million of its age.
 ///
-/// A round trip whose bounds contradict the kept ones proves that one of the clocks was set: the kept ones are
-/// discarded. A round trip that began before the last kept one ended may be from before the clock was set, and proves
-/// nothing. A clock that was set by less than the interval's length is followed within 8 round trips.
+/// If a round trip's bounds contradict the kept ones, one of the clocks was set, and the kept bounds are discarded. A
+/// round trip that began before the last kept one ended proves nothing, because it may be from before the clock was
+/// set. A clock that is set by less than the interval's length causes no contradiction. The estimate then follows
+/// within 8 round trips.
 ///
 /// Source: Mills, *Internet Time Synchronization: the Network Time Protocol* (1991); Cristian, *Probabilistic Clock
 /// Synchronization* (1989); the intersection is Marzullo's (1984). Deviation: no filter and no discipline.
@@ -63,8 +64,10 @@ struct RoundTrips: Sendable {
     /// Tolerance in seconds, because sums of dates are rounded to fractions of a microsecond.
     private static let roundingSeconds = 1e-6
 
-    /// Adds a round trip. Each time is by the clock of the device that it names.
-    /// - Returns: false if a clock was set, perhaps after this round trip. Another one decides.
+    /// Adds a round trip. Parameters that end in `Here` are by the local clock, those that end in `There` by the
+    /// peer's.
+    /// - Returns: false if the bounds contradict the kept ones, but this round trip may be from before a clock was set.
+    ///   The next round trip decides.
     @discardableResult
     mutating func add(
         sentHere: Date, receivedThere: Date, sentThere: Date, receivedHere: Date
@@ -80,12 +83,12 @@ struct RoundTrips: Sendable {
         if lower > upper + 2 * Self.roundingSeconds {
             if let last = bounds.last, sentHere < last.measuredAt { return false }
             bounds = []
-            // This is later than any time that the peer's clock can have shown before it was set.
+            // An upper bound of the times that the peer's clock can have shown before it was set.
             let shown = receivedHere.addingTimeInterval(kept?.upper ?? new.upper)
             steadySince = max(steadySince ?? sentThere, sentThere, shown)
         }
         steadySince = steadySince ?? sentThere
-        // The clock was set during this round trip, which then proves nothing about either clock.
+        // If a clock was set during this round trip, its bounds prove nothing.
         guard new.lower <= new.upper + 2 * Self.roundingSeconds else { return true }
         if bounds.count == Self.countMax { bounds.removeFirst() }
         bounds.append(new)

@@ -4,8 +4,8 @@ package import MeshIdentity
 /// The newest sample of each peer's keys, such as a heart rate. The last value wins, and lost samples don't matter.
 ///
 /// Samples have a sequence of their own, outside the session's. A lost one is no gap: it is never requested, resent,
-/// logged or confirmed. At most `keysMax` keys of a peer and `peersMax` peers are kept. Beyond that, the one that has
-/// been silent longest is dropped.
+/// logged or confirmed. The lane keeps at most `keysMax` keys of a peer, and at most `peersMax` peers. Beyond that, it
+/// drops the key or peer whose newest sample has the lowest stamp.
 public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
     /// A value of a key, as it is sent.
     public struct Sample: Codable, Sendable {
@@ -48,7 +48,7 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
         self.peersMax = max(2, peersMax)
     }
 
-    /// The newest value of a key, across all peers. Complexity: O(peers).
+    /// The newest sample of a key, across all peers and this device. Complexity: O(peers).
     package subscript(key: String) -> Sample? { newest.values.compactMap { $0[key] }.max { $0.order < $1.order } }
 
     /// The newest sample of a peer for a key.

@@ -1,6 +1,6 @@
 public import MeshIdentity
 
-/// Reduction of events: the policy, then the reducer, at the ordered place and equally on every replica.
+/// Reduction of events. Every replica runs the policy, then the reducer, at the event's place in the order.
 ///
 /// Reducer and policy see only metadata that is equal on every replica: without promise, acknowledgement and group,
 /// which belong to one delivery.

@@ -9,7 +9,8 @@ public import MeshIdentity
 /// more to reach, but memory is bounded.
 @usableFromInline
 struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
-    /// The state after the first entries, and what else follows from them: a `ReducedState` without metadata.
+    /// The result of reducing the first entries. It is a `ReducedState` with the last applied event's index instead of
+    /// its metadata.
     @usableFromInline
     struct Prefix: Sendable {
         @usableFromInline var state: State
@@ -136,8 +137,8 @@ extension EventLog {
             && known.eventID == entry.eventID
     }
 
-    /// The entries of a slot with those sequences that the log has. O(entries from the first of them on), because a
-    /// source's sequences rise in the log.
+    /// Returns the entries of that slot with those sequences, without the ones that the log lacks. O(entries from the
+    /// first of them on), because a source's sequences rise in the log.
     /// - Parameter sequences: ascending.
     func entries(of slot: Int, _ sequences: [UInt64]) -> [LogEntry<Event>] {
         guard let lowest = sequences.first, let start = firstPlace(of: slot, notBelow: lowest) else { return [] }
@@ -166,8 +167,8 @@ extension EventLog {
         }
     }
 
-    /// Calls `body` with access to headers by index, read in place. Unspecialized code would copy each entry, and ask
-    /// for its layout each time.
+    /// Calls `body` with a function that reads the header at an index in place. Unspecialized code would copy each
+    /// entry, and ask for its layout each time.
     func withHeaders<Result>(_ body: ((Int) -> EntryHeader) -> Result) -> Result {
         let stride = MemoryLayout<LogEntry<Event>>.stride
         return entries.withUnsafeBytes { bytes in
@@ -188,7 +189,8 @@ extension EventLog {
 extension EventLog {
     @inlinable
     mutating func markIfDue(_ count: Int) {
-        // Counts from the first event in the order, because the confirmation chain has its milestones there.
+        // Counts from the first event in the order, so that checkpoints coincide with milestones of the confirmation
+        // chain.
         guard (Int(truncatingIfNeeded: baseCount) &+ count) % Self.markInterval == 0,
             count > marks[marks.count - 1].count
         else { return }
@@ -255,7 +257,7 @@ extension EventLog.Prefix {
     mutating func move(by folded: Int) { lastApplied = max(-1, lastApplied - folded) }
 
     /// Remembers an explicit ID.
-    /// - Returns: false if the ID is among the latest.
+    /// - Returns: false if the ID is already among the remembered ones.
     @usableFromInline
     mutating func remember(_ id: UUID) -> Bool {
         guard !recentEventIDs.contains(id) else { return false }

@@ -75,7 +75,7 @@ public struct SessionConfirmedEvent<Event: Codable & Sendable>: Sendable {
 public struct SessionAppliedEvent<Event: Codable & Sendable>: Sendable {
     /// The event with its metadata.
     public var envelope: SessionSyncEnvelope<Event>
-    /// The effect of the event at its place for now: an event that arrives late before it may change that.
+    /// The effect of the event at its current place. A late event that is inserted before it may change that.
     public var outcome: SessionEventOutcome
     /// The number of later events that were rolled back and replayed for this one; 0 if it came in order.
     public var replayedCount: Int
@@ -114,8 +114,8 @@ public enum SessionOutgoing<State: Codable & Sendable, Event: Codable & Sendable
 
 /// A fault that the engine has noticed.
 public enum SessionAlarm: Hashable, Sendable {
-    /// Two events have one source and sequence, or peers hold events of this source that its store hasn't written. If
-    /// it is the local source, continue as another incarnation: `reincarnated(as:)`.
+    /// Two events have the same source and sequence, or peers hold events of this source that its store hasn't written.
+    /// If it is the local source, continue as another incarnation: `reincarnated(as:)`.
     case forked(SourceSequence)
     /// An event was refused: its source had promised to write nothing more at or below its stamp.
     case promiseBroken(SourceSequence)
@@ -154,7 +154,8 @@ public enum SessionSyncReceiveResult<State: Sendable>: Sendable {
     case applied(State)
     /// The event was held already, or an earlier event has its explicit ID. The state is unchanged.
     case duplicate(State)
-    /// The event has no effect: the policy or the reducer rejected it, this version can't read it, or the engine refused it.
+    /// The event has no effect: the policy or the reducer rejected it, this version can't read it, or the engine
+    /// refused it.
     case ignored(State)
     /// Earlier events of the same source are missing, so the event waits in a bounded buffer. The state is unchanged.
     case snapshotRequired(expectedSequence: UInt64, receivedSequence: UInt64)
@@ -172,7 +173,7 @@ public enum SessionSyncSnapshotResult<State: Sendable>: Sendable {
 
 extension SessionSyncSnapshotResult: Equatable where State: Equatable {}
 
-/// The contents of an engine in the reference's terms: the state, and the last sequence from each peer.
+/// A summary of an engine's contents: the state, and the last sequence from each peer.
 public struct SessionSyncStore<State: Codable & Sendable>: Sendable {
     /// The state after all events that the engine holds.
     public let state: State

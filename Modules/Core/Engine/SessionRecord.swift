@@ -73,8 +73,8 @@ extension SessionRecord.Content: Encodable where Event: Encodable {}
 
 /// One store of one peer, which writes a dense sequence of events.
 ///
-/// Sources are ordered by the bytes of the peer's ID, then by incarnation. That decides between equal stamps on every
-/// device. The number of an incarnation doesn't tell its age: the newer one is the one that joined later.
+/// Sources are ordered by the bytes of the peer's ID, then by incarnation. Every device breaks ties between equal
+/// stamps by this order. The number of an incarnation doesn't tell its age: the newer one is the one that joined later.
 public struct SessionSource: Hashable, Sendable, Codable {
     /// The `SessionPeer.id` of the peer that issues the events.
     public let peerID: String
@@ -99,7 +99,7 @@ extension SessionSource: CustomStringConvertible {
     public var description: String { "\(peerID)/\(incarnation)" }
 }
 
-/// A source and a sequence of it, such as the last one that is held, acknowledged, folded or final.
+/// A source and one of its sequence numbers, such as the last one that is held, acknowledged, folded or final.
 public struct SourceSequence: Hashable, Sendable, Codable {
     /// The source that issued the event.
     public var source: SessionSource

@@ -1,5 +1,5 @@
-/// A stretch of events that a source has issued again (rule 23 of Docs/Internals/Convergence.md). The first event's
-/// earlier name is `origin`, its new one is `name`. Each later event has the next sequence in both.
+/// A stretch of consecutive events that a source has issued again (rule 23 of Docs/Internals/Convergence.md). The first
+/// event's earlier name is `origin`, its new one is `name`. Each later event has the next sequence in both.
 package struct SessionReissue: Hashable, Sendable, Codable {
     /// The place of the first event in the sequence of the source that issued it again.
     package var name: SourceSequence
@@ -34,7 +34,8 @@ package struct SessionReissue: Hashable, Sendable, Codable {
 }
 
 /// The names under which events of this session were issued again: by this source, by members that report it in their
-/// controls, and by any source that a copy lists. Only events in the log can also be recognized by ID.
+/// controls, and by any source that a copy lists. Events in the log are also recognized by ID, folded ones only by
+/// name.
 ///
 /// At most `countMax` stretches. The oldest are forgotten, and their events recognized only by ID.
 struct ReissueTable: Sendable {
@@ -73,7 +74,7 @@ struct ReissueTable: Sendable {
         return names.dropFirst()
     }
 
-    /// A table without the source's names beyond `known`: its store went back, so they may mean other events.
+    /// A table without the source's names beyond `known`: its store is an older copy, so they may mean other events.
     func without(_ source: SessionSource, beyond known: UInt64) -> ReissueTable {
         ReissueTable(stretches.filter { !$0.mentions(source, beyond: known) })
     }
@@ -95,7 +96,8 @@ extension SessionSyncEngine {
         }
     }
 
-    /// The events that this source has issued again and not confirmed: members may not know their names yet.
+    /// The events that this source has issued again and that aren't confirmed yet: members may not know their new
+    /// names.
     var ownReissues: [SessionReissue]? {
         guard !reissues.stretches.isEmpty,
             let oldest = log.entries.dropFirst(settledCount).first(where: { $0.slot == 0 })?.sequence

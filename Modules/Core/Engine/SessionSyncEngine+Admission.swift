@@ -32,7 +32,7 @@ extension SessionSyncEngine {
             guard let known, sources[known].isOpen, sources[known].floor == .zero else { return nil }
             return known
         }
-        // A founder will find out which of the peer's two incarnations lives.
+        // Refuses the event: a founder must first find out which of the peer's two incarnations lives.
         if !isReferenceOnly, sources.heldIncarnation(of: source) != nil { return nil }
         if let known { return known }
         detectLaterIncarnation(in: metadata)
@@ -45,7 +45,8 @@ extension SessionSyncEngine {
         return try slot(adding: source)
     }
 
-    /// True if the epoch is one of this group, from the view in which the author joined.
+    /// True if the epoch is one of this group's views: from the author's first view up to `stepMax` views beyond this
+    /// one.
     private func isOfGroup(_ epoch: UInt32, since joined: UInt64) -> Bool {
         let number = UInt64(epoch &- groupTag)
         return number >= joined && number <= stance.number + SessionViewRecord.stepMax
@@ -61,7 +62,8 @@ extension SessionSyncEngine {
         epochTag = groupName == nil ? 0 : groupTag &+ UInt32(truncatingIfNeeded: stance.number)
     }
 
-    /// Renames the incarnation in the shown state, because the peer's bare ID will mean the new one.
+    /// Renames the peer's latest known incarnation in the shown state, because the peer's bare ID will mean the new
+    /// one.
     private mutating func renameShownIncarnation(of peerID: String) {
         guard let earlier = sources.records.last(where: { $0.source.peerID == peerID })?.source,
             let shown = provisional?.vector.removeValue(forKey: peerID)
@@ -69,7 +71,8 @@ extension SessionSyncEngine {
         provisional?.vector[earlier.description] = shown
     }
 
-    /// Handles an own event beyond what this store has written: from before the store was lost, or from a copy of it.
+    /// Handles a received event of the local source. If a sealed engine hasn't written it, raises a fork: the event is
+    /// from before the store was lost, or from a copy of the store.
     private mutating func admitOwn(_ metadata: SessionSyncMetadata) -> Int? {
         guard metadata.sequence > sources[0].held, sealed else { return 0 }
         raiseFork(0, metadata.sequence)
@@ -165,7 +168,8 @@ extension SessionSyncEngine {
         gaps = gaps.filter { sources[$0.key].isOpen }
     }
 
-    /// True if every other member has confirmed what the base holds. Until then some may lack acknowledgements.
+    /// True if every other member has confirmed what the base holds. Until then, some may lack acknowledgements of its
+    /// events.
     func haveConfirmedBase(except peerID: String? = nil) -> Bool {
         let position = confirmationChain.position - min(confirmationChain.position, UInt64(announcedCount))
         return sources.records.dropFirst().allSatisfy {

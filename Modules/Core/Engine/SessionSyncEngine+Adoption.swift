@@ -2,8 +2,8 @@ public import MeshFoundation
 public import MeshIdentity
 
 extension SessionSyncEngine {
-    /// Adopts a copy (rule 7 of Docs/Internals/Convergence.md): takes its base and log, and puts own and others' events
-    /// above it.
+    /// Adopts a copy (rule 7 of Docs/Internals/Convergence.md): takes its base and log, and adds the events that this
+    /// engine held and that the copy lacks.
     ///
     /// Events that the copy lacks are issued again under this engine's name, with kept IDs and new stamps. At the
     /// founding of a group no place is final yet, so events keep their stamps. Events of members aren't issued again,
@@ -39,7 +39,7 @@ extension SessionSyncEngine {
         sources = table
         snapshotBase = nil
         countForkedMembers()
-        // Names up to here mean the copy's events.
+        // Own sequences up to this one name events of the copy.
         launchSequence = max(launchSequence, sources[0].held)
         gaps = [:]
         let entries = checkpoint.log.compactMap { record in
@@ -77,7 +77,7 @@ extension SessionSyncEngine {
                 }
             }
         } else {
-            // A copy may hold more of this source than an older store.
+            // If this store is an older one, the copy may hold more of this source.
             sources[0].held = max(sources[0].held, oldSequence)
             sources[0].first = sources[0].held + 1
         }
@@ -106,7 +106,8 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Issues again, under this engine's name, events that the copy lacks: of this source, and of sources that aren't here.
+    /// Issues again, under this engine's name, events that the copy lacks: those of this source, and those of sources
+    /// that can't send them to the group themselves.
     private mutating func reissue(
         _ mine: [SessionRecord<Event>], _ displaced: Set<SourceSequence>, keepsStamps: Bool, wasMember: Bool
     ) {
@@ -129,7 +130,8 @@ extension SessionSyncEngine {
                 let isOthers = sources[slot].isClosed && record.source.peerID != localPeerID
                 if isOthers { continue }
             } else if wasMember, record.source.peerID != localPeerID {
-                // The event is of a group that this engine has left. Its author issues it again, or is waited for there.
+                // The event is of a group that this engine has left. Its author issues it again, or that group waits
+                // for the author.
                 continue
             }
             if !isDisplaced, isIncludedOtherwise(record.place) { continue }
@@ -150,7 +152,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// The places of records where the copy has other events, because a store was restored.
+    /// The places of records at which the copy has another event, because a store was restored.
     private func displaced(_ mine: [SessionRecord<Event>]) -> Set<SourceSequence> {
         guard !mine.isEmpty else { return [] }
         var known: [SourceSequence: HybridTimestamp] = [:]
@@ -164,8 +166,8 @@ extension SessionSyncEngine {
         entry.eventID ?? interpreter.metadata(of: entry.header, in: sources).eventID
     }
 
-    /// The table of sources according to the copy. Held sequences follow from the copy's base and log. What its author
-    /// acknowledges doesn't count.
+    /// The table of sources according to the copy. Held sequences follow from the copy's base and log. The
+    /// acknowledgements of the copy's author don't count.
     ///
     /// - Returns: nil if the copy contradicts itself.
     private func table(of checkpoint: SessionCheckpoint<State, Event>) throws -> SourceTable? {
@@ -220,13 +222,13 @@ extension SessionSyncEngine {
     }
 }
 
-/// A state, and everything else that follows from the same prefix of the order.
+/// The result of reducing a prefix of the order: the state, the last event that had an effect, and recent event IDs.
 public struct ReducedState<State: Sendable>: Sendable {
-    /// The result of reducing the prefix.
+    /// The state after the prefix.
     @usableFromInline package var state: State
     /// The last event that had an effect.
     @usableFromInline package var lastAppliedMetadata: SessionSyncMetadata?
-    /// The latest explicit event IDs in the order, newest last. An ID that comes again has no effect.
+    /// The latest explicit event IDs in the order, newest last. Another event with one of these IDs has no effect.
     @usableFromInline package var recentEventIDs: [UUID]
 
     /// Creates a reduced state, by default the one before the first event.
@@ -268,11 +270,11 @@ public struct SessionMembership: Hashable, Sendable, Codable {
     /// Maximum number of open members. An engine refuses a record with more, and a full group admits no newcomer.
     package static let openMax = 16
 
-    /// A source that may author events.
+    /// An open member, whose events are accepted.
     public struct Member: Hashable, Sendable, Codable {
         /// The source whose events are accepted.
         package var source: SessionSource
-        /// The stamp at or below which it has written nothing; zero for the group's founders.
+        /// The stamp at or below which it has written nothing that counts; zero for the group's founders.
         package var floor: HybridTimestamp
         /// The view by which it became a member; nil for members of the first.
         package var joined: UInt64?

@@ -16,7 +16,8 @@ extension SessionSyncEngine {
         advance()
     }
 
-    /// Takes another engine's copy. Adopts it if this engine is unsealed and listed in it; otherwise reads it like a control.
+    /// Takes another engine's copy. Adopts it if this engine is unsealed and listed in it; otherwise reads it like a
+    /// control.
     ///
     /// - Parameter metadata: the metadata of the snapshot that carried the copy.
     /// - Returns: true if the copy was adopted.
@@ -32,7 +33,8 @@ extension SessionSyncEngine {
         return isAdopted
     }
 
-    /// Prepares the periodic control to every peer. Call it about once a second, and more often while events are missing.
+    /// Prepares the periodic control to every peer. Call it about once a second, and more often while events are
+    /// missing.
     @inlinable
     public mutating func tick(at moment: Date) { tick(at: moment, sendsDigest: true) }
 
@@ -53,8 +55,8 @@ extension SessionSyncEngine {
     /// peer has gone.
     package mutating func announce(silenceMilliseconds: UInt64) { announcedSilence = silenceMilliseconds }
 
-    /// Milliseconds since the last tick; for the first, one exchange. At most the announced silence, or one exchange if
-    /// that is longer: a device that slept hasn't waited.
+    /// Returns the milliseconds since the last tick; for the first tick, one exchange. The result is at most the
+    /// announced silence or one exchange, whichever is longer: a device that slept hasn't waited.
     private mutating func takeElapsed(_ moment: Date) -> UInt64 {
         defer { tickedAt = moment }
         guard let tickedAt else { return options.exchangeMilliseconds }
@@ -78,7 +80,8 @@ extension SessionSyncEngine {
             return false
         }
         let slot = try slot(adding: message.source)
-        // The source is a late earlier incarnation, or a member that hasn't heard that it was closed.
+        // A closed source is an earlier incarnation whose message is late, or a member that doesn't know that it was
+        // closed.
         guard !sources[slot].isClosed else {
             answerRemovedMember(message)
             return false
@@ -253,7 +256,7 @@ extension SessionSyncEngine {
                     continue
                 }
                 found.append(sequence)
-                // `found` has the oldest ones; the rest is requested again.
+                // These are the oldest ones. The member requests the rest again.
                 if found.count >= options.rangeMax { break }
             }
             return found
@@ -331,10 +334,10 @@ public struct SessionControl: Hashable, Sendable, Codable {
     package var record: SessionViewRecord?
     /// Events of others that the receiver should relay.
     package var relays: [SessionRange]?
-    /// The sender's newest state digest, for some time after it was made. Earlier versions ignore it.
+    /// The sender's newest state digest, sent for some time after it was made. Earlier versions ignore it.
     package var stateDigest: StateDigest?
-    /// The events issued again under other names: in a copy all, else the sender's own unconfirmed ones. Earlier
-    /// versions ignore it.
+    /// The events issued again under other names. A copy lists all of them, any other message the sender's own
+    /// unconfirmed ones. Earlier versions ignore it.
     package var reissues: [SessionReissue]?
     /// Maximum number of milliseconds until the sender's next control. Earlier versions ignore it.
     package var silence: UInt64?

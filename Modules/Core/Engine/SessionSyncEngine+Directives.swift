@@ -211,7 +211,7 @@ extension SessionSyncEngine {
         }
         for peerID in pending.controls.sorted() {
             let relays = pending.takeRelayAsks(of: peerID)
-            // Without those, the digest to every peer is enough.
+            // Without a request for relays and without a record, the digest to every peer is enough.
             guard !pending.isDigestDue || relays != nil || pending.records.contains(peerID) else { continue }
             var control = makeControlEnvelope(isDigest: false, for: nil)
             if pending.records.contains(peerID) { control.payload.record = record }

@@ -26,7 +26,7 @@ extension SessionSyncEngine {
     ///
     /// - Returns: true if a copy was adopted.
     mutating func handleNonmemberMessage(_ message: EngineMessage<State, Event>, _ slot: Int) throws -> Bool {
-        // The sender knew the group before: its store went back to a moment before it joined.
+        // The sender was in the group before. Its store was restored to a moment before it joined.
         if sources[slot].isOpen, sources[slot].lastControlStamp > .zero, message.stamp > sources[slot].lastControlStamp,
             !isInOtherGroup(message.control)
         {
@@ -56,7 +56,8 @@ extension SessionSyncEngine {
         return false
     }
 
-    /// True if the sender is in another group, without this peer. It was admitted there, so its store needn't have gone back.
+    /// True if the sender is in another group, without this peer. It was admitted there, so its store needn't be an
+    /// older copy.
     private func isInOtherGroup(_ control: SessionControl) -> Bool {
         control.group != nil && control.group != groupName && !control.members.contains { $0.peerID == localPeerID }
     }
@@ -69,7 +70,7 @@ extension SessionSyncEngine {
         return groupName == nil && (source.peerID < other.peerID)
     }
 
-    /// Makes the sender a member: the first of a founded group, or the successor of a member of the same peer.
+    /// Makes the sender a member: the partner in a newly founded group, or the successor of a member of the same peer.
     ///
     /// - Returns: false if it can't be one, or not yet.
     private mutating func admitSender(of message: EngineMessage<State, Event>, at slot: Int) throws -> Bool {
@@ -135,7 +136,8 @@ extension SessionSyncEngine {
         sources.openSlot(ofPeer: peerID) != nil && openSlots.count == 2 && stance.change == nil
     }
 
-    /// Counts a newcomer's requests. In a larger group the proposer sends the copy, and others only after repeated requests.
+    /// Counts a newcomer's requests for a copy, and returns true if this engine should answer. In a group of more than
+    /// two, the proposer of the view sends the copy, and other members only from the newcomer's fourth request on.
     private mutating func isAskedForCopy(_ slot: Int) -> Bool {
         sources[slot].copyAsks += 1
         return openSlots.count <= 2 || sources[slot].copyAsks > 3
@@ -147,7 +149,8 @@ extension SessionSyncEngine {
         sources.open(0)
     }
 
-    /// True if the source returned a token generated here, so it lived after this engine last admitted a source.
+    /// True if the source returned the token generated here, so it lived after this engine last admitted a source.
+    /// Generates the token if there is none.
     private mutating func isProvenAlive(_ message: EngineMessage<State, Event>, _ slot: Int) -> Bool {
         guard let token = sources[slot].token else {
             sources[slot].token = UInt32(truncatingIfNeeded: random.next())
@@ -159,7 +162,7 @@ extension SessionSyncEngine {
     /// Replaces a member that lost its store, and records the last of its events that counts.
     ///
     /// The successor gets a join floor, the stamp of the replacement, even if this engine is unsealed: the lost
-    /// incarnation may have sealed and confirmed.
+    /// incarnation may have been sealed and have confirmed events.
     private mutating func replace(_ old: Int, by new: Int) {
         let final = sources[old].held
         let entry = author(

@@ -67,8 +67,8 @@ extension SessionSyncEngine {
                 .map { SourceSequence(source: sources[$0.offset].source, sequence: $0.element) })
     }
 
-    /// Creates an engine that continues from a store. Reducer and policy must be the same, as they reduce the log
-    /// again.
+    /// Creates an engine that continues from a store. Pass the same reducer and policy as before, because the engine
+    /// reduces the log again.
     ///
     /// - Parameter seed: random, different for each launch.
     /// - Throws: `SessionSyncError.tooManySources` and `outOfRange` for an image that no engine made.
@@ -131,9 +131,9 @@ extension SessionSyncEngine {
         if sources[0].isForked { pending.raise(.forked(SourceSequence(source: source, sequence: sources[0].held))) }
     }
 
-    /// Moves the clock to a random one of the next 65,536 stamps, which is within a millisecond. A store that forgot
-    /// its last commits, or a copy of one, may have been opened before and have used the next stamps. Two events of one
-    /// name and stamp couldn't be distinguished.
+    /// Moves the clock forward by a random number of stamps below 65,536, which is at most a millisecond. This store
+    /// may have lost its last commits, or be a copy. Then an earlier launch may have used the next stamps, and two
+    /// events of one name and stamp couldn't be distinguished.
     private mutating func skipStampsOfOtherIncarnations() {
         let start = clock.latest.rawValue + random.next() >> 48
         clock.observe(HybridTimestamp(rawValue: start))
@@ -206,7 +206,8 @@ extension SessionSyncEngine {
     ///
     /// Events written since this launch get new names at once, because peers may know other events under the old ones.
     /// Events of earlier launches keep theirs, even if they were written after the store was restored: nothing tells
-    /// them apart. If the others only continued without this member, all names stay, and show what a copy has.
+    /// them apart. If the group only continued without this member, all names stay, so that a copy shows which of the
+    /// events it has.
     ///
     /// - Parameters:
     ///   - incarnation: 32 fresh random bits, kept with the store from now on.

@@ -41,7 +41,8 @@ extension SessionSyncEngine {
         return log.entries.reduce(stamped) { max($0, $1.header.causalTimestamp) }.addingTimeInterval(0.001)
     }
 
-    /// Returns the time by which a peer's clock is ahead of the local one, or nil before the first round trip of controls.
+    /// Returns the time by which a peer's clock is ahead of the local one, or nil before the first round trip of
+    /// controls.
     ///
     /// - Parameter moment: by the local clock, because the error grows with time; nil means the end of the last round
     ///   trip.
@@ -63,7 +64,8 @@ extension SessionSyncEngine {
                 .map { SourceSequence(source: sources[$0.offset].source, sequence: $0.element) })
     }
 
-    /// The number of confirmed entries since the group began, with replacements; if unsealed, of entries in the base.
+    /// The number of confirmed entries since the group began, including replacements. While unsealed, the number of
+    /// entries in the base.
     public var confirmedCount: UInt64 { log.baseCount + UInt64(announcedCount) }
 
     /// The number of held entries that aren't confirmed, or that `takeDirectives` hasn't returned as confirmed yet.
@@ -102,7 +104,7 @@ extension SessionSyncEngine {
     /// The running fingerprint of the confirmed events.
     public var chain: ConfirmationChain { confirmationChain }
 
-    /// True while the shown state is a peer's whose events aren't held here.
+    /// True while the shown state comes from a peer's snapshot, and this engine doesn't hold the events that led to it.
     public var isProvisional: Bool { provisional != nil }
 
     /// The ranges of events that are known to be missing. Every control requests them.

@@ -22,11 +22,12 @@ struct MembershipIntent: Sendable {
     var removedByUser: [SessionSource: HybridTimestamp] = [:]
     /// Sources that want to join and have proved that they live, with the steps since the proof.
     var newcomers: [SessionSource: Double] = [:]
-    /// Steps since the last ballot for which there has been something to decide.
+    /// Number of steps since the last ballot during which there was something to decide.
     var age = 0.0
-    /// Steps to wait until staying members have answered and hold the same. Grows with each attempt, for slow networks.
+    /// Steps to wait until staying members have answered and hold the same events. Grows with each attempt, for slow
+    /// networks.
     var patience = Self.patienceMin
-    /// Steps left for which this member proposes no closing, because such a proposal has failed.
+    /// Steps left during which this member proposes no closing, because such a proposal has failed.
     var closingPause = 0.0
     /// Steps left for the newcomers of this view to report it before others are admitted.
     var arrivalPause = 0.0
@@ -72,12 +73,12 @@ struct AwaitedGroup: Sendable {
     }
 
     /// True if the group had only these two peers and `peerID` has since reported another group, so no member is left.
-    /// Earlier messages may come late from a queue.
+    /// A message from before the latest report doesn't count: it may have waited in a queue.
     func isAbandoned(by peerID: String, and localPeerID: String, at time: HybridTimestamp) -> Bool {
         reportStamp < time && peerIDs.isSubset(of: [peerID, localPeerID])
     }
 
-    /// True if the wait is over. The members may not invite this device, or a peer may have made the group up.
+    /// True if the wait is over. Perhaps the members don't invite this device, or a peer has invented the group.
     var isExpired: Bool { age > 60 || silence > 10 }
 
     mutating func age(by exchanges: Double) {
@@ -151,13 +152,14 @@ extension SessionSyncEngine {
     /// True if this device wants to leave, or has left.
     public var isLeaving: Bool { stance.isLeaving }
 
-    /// True if there is a membership change to decide, and a majority isn't suspected or the user has decided.
+    /// True if there is a membership change to decide, and if this device can decide: a majority isn't suspected, or
+    /// its user has decided.
     package var isViewWanted: Bool {
         sealed && (stance.change != nil || !membershipIntent.newcomers.isEmpty || !closingSlots.isEmpty)
             && isDecisionPossible
     }
 
-    /// Peers that may join, in addition to former members.
+    /// The peers that the user has invited to join, sorted. Former members may join without an invitation.
     public var invited: [String] { membershipIntent.invited.sorted() }
 
     /// Invites a peer to join this group. Ignored if 64 peers are invited already. A former member needs no invitation.
@@ -175,8 +177,8 @@ extension SessionSyncEngine {
     /// closes no member: a majority must be in reach, and all members that stay must agree.
     public mutating func suspect(_ peerIDs: Set<String>) { membershipIntent.suspected = peerIDs }
 
-    /// Removes those peers by the user's decision, even without a majority. If they also remove this one, then when both
-    /// sides meet, one keeps its order and the other's events are issued again after it.
+    /// Removes members by the user's decision, even without a majority. They may remove this one too. When both sides
+    /// meet, one side keeps its order, and the other side's events are issued again after it.
     public mutating func removeMembers(_ peerIDs: Set<String>) {
         let removed = openSlots.dropFirst().filter { peerIDs.contains(sources[$0].source.peerID) }
         guard groupName != nil, sources[0].isOpen, !removed.isEmpty else { return }
@@ -195,8 +197,8 @@ extension SessionSyncEngine {
         pending.isDigestDue = true
     }
 
-    /// Records whether a peer is a device of this user. Own devices join as if invited. The caller asks the link each
-    /// time. At most 64 are remembered, until the process ends.
+    /// Records whether a peer is a device of this user. Own devices join as if invited. The caller asks the link before
+    /// each message of the peer. At most 64 are remembered, until the process ends.
     package mutating func setPeer(_ peerID: String, isOwnDevice isOwn: Bool) {
         if !isOwn {
             guard membershipIntent.own.remove(peerID) != nil else { return }
@@ -291,8 +293,8 @@ extension SessionSyncEngine {
         isGone(slot) || sources[slot].statement?.isLeaving == true && holdsAll(of: slot)
     }
 
-    /// True if the member is suspected, given up by the user, or has a living successor. A user's decision against a
-    /// member also applies to members that only it reports: it may have made them up.
+    /// True if the member is suspected, removed by the user, or has a living successor. If the user removes a member,
+    /// members that only it reports are gone too, because it may have invented them.
     private func isGone(_ slot: Int) -> Bool {
         let source = sources[slot].source
         return membershipIntent.suspected.contains(source.peerID) || membershipIntent.removedByUser[source] != nil
@@ -322,7 +324,8 @@ extension SessionSyncEngine {
         return present * 2 > openSlots.count || !membershipIntent.removedByUser.isEmpty
     }
 
-    /// True if this member hears a majority directly. Where all connect through one member, only its ballots succeed.
+    /// True if this member hears a majority directly. If all members connect through one, only that one's ballots
+    /// succeed.
     private var hasMajorityInReach: Bool {
         isMajority(openSlots.count { $0 == 0 || isInReach($0) })
     }
@@ -387,7 +390,8 @@ extension SessionSyncEngine {
     /// Number of steps after which an unsuccessful ballot is followed by another.
     private var ballotSteps: Double { membershipIntent.patience + 2 }
 
-    /// True if all members' versions know views. Others would stay in an old view, so they raise an alarm.
+    /// True if all members' versions know views. Raises an alarm for those that don't, because they would stay in an
+    /// old view.
     private mutating func checkMembersKnowViews() -> Bool {
         let silent = openSlots.filter { slot in
             sources[slot].knowsNoViews && !shouldClose(slot)

@@ -35,7 +35,8 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Takes the next event of a member if it is later than everything held, which is the common case. Returns nil if it isn't.
+    /// Takes the next event of a member if it is later than everything held, which is the common case. Returns nil if
+    /// it isn't.
     @inlinable
     mutating func receiveNext(_ envelope: SessionSyncEnvelope<Event>) -> SessionSyncReceiveResult<State>? {
         guard envelope.metadata.epoch == epochTag, !isProvisionalShown, frozenAt == .max,
@@ -100,7 +101,8 @@ extension SessionSyncEngine {
         return result
     }
 
-    /// Puts the entry and the buffered ones that follow it at their places, or buffers it until it is the next.
+    /// Puts the entry and the buffered ones that follow it at their places, or buffers it while earlier ones are
+    /// missing.
     @inlinable
     mutating func take(_ entry: LogEntry<Event>) -> SessionSyncReceiveResult<State> {
         let expected = sources[entry.slot].held + 1
@@ -189,8 +191,8 @@ extension SessionSyncEngine {
         return outcome
     }
 
-    /// True if the entry's stamp is below the highest one of the same member. Stamps of one store rise, so two stores
-    /// have written as one source.
+    /// True if the entry's stamp is below the highest one of the same member. Then two stores have written as one
+    /// source, because the stamps of one store rise.
     @usableFromInline
     func contradictsItsSource(_ entry: LogEntry<Event>) -> Bool {
         sources[entry.slot].isOpen && sources[entry.slot].lastStamp > entry.stamp
@@ -268,8 +270,8 @@ extension SessionSyncMetadata {
 }
 
 extension SessionSyncEngine {
-    /// Takes a batch of events. Late ones are inserted when `body` ends, and the events after the first of them are
-    /// reduced once instead of once for each.
+    /// Takes a batch of events. Late ones are inserted when `body` ends. The events after the first late one are then
+    /// reduced once, and not once for each late event.
     ///
     /// ```swift
     /// engine.gather { engine in
@@ -281,7 +283,8 @@ extension SessionSyncEngine {
     /// Call only `receive` and `receiveOpaque` in `body`. There, `applied` means only that the event has been taken;
     /// `takeApplied` has its effect. Don't keep the results, because each holds a state.
     ///
-    /// Complexity: O(k log k + n) for k late events, plus the reducer, which runs for the n events from the first of them on.
+    /// Complexity: O(k log k + n) for k late events, plus the reducer, which runs for the n events from the first of
+    /// them on.
     @inlinable
     public mutating func gather<Result>(_ body: (inout Self) throws -> Result) rethrows -> Result {
         forgetApplied()

@@ -81,7 +81,7 @@ extension SessionSyncEngine {
         guard let ranges = control.relays, !ranges.isEmpty else { return }
         let peerID = sources[slot].source.peerID
         pending.relays[peerID] = ranges
-        // The requested events were written before their author joined, so they are void.
+        // Some requested events are void, because their author wrote them before it joined. The record states that.
         guard ranges.contains(where: { $0.first < sources.first(of: $0.source) }) else { return }
         pending.records.insert(peerID)
         pending.controls.insert(peerID)

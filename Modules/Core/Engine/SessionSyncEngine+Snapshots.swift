@@ -4,11 +4,11 @@ public import MeshIdentity
 extension SessionSyncEngine {
     /// Takes a peer's complete state, without the events that led to it, if it includes more than the local one.
     ///
-    /// In a group it changes nothing: the engine requests the events that it lacks. Unsealed, vectors decide. A state
-    /// that includes more is shown, with the local events that it lacks replayed on top. One that includes less is
-    /// stale. Of two shown states that include the same, the higher revision wins, then the lower peer ID. Once the
-    /// events themselves are held, their order decides. For a caller that persists nothing, a state whose events can't
-    /// come any more becomes the base (`SnapshotBase`).
+    /// A sealed engine keeps its state, and requests the events that it lacks. While unsealed, the vectors of the two
+    /// states decide. A state that includes more is shown, with the local events that it lacks replayed on top. One
+    /// that includes less is stale. Of two shown states that include the same, the higher revision wins, then the lower
+    /// peer ID. Once the events themselves are held, their order decides. For a caller that persists nothing, a state
+    /// whose events can't come any more becomes the base (`SnapshotBase`).
     ///
     /// - Throws: the errors of `receive`, and `SessionSyncError.sessionEnded` while unsealed. Nothing changes then.
     public mutating func applySnapshot(_ snapshot: SessionSyncSnapshot<State>) throws -> SessionSyncSnapshotResult<
@@ -47,7 +47,7 @@ extension SessionSyncEngine {
             return .staleIgnored(state: state, currentRevision: snapshotRevision)
         }
         catchUp()
-        // Neither includes more. A shown state may be replaced by another, but held events by none.
+        // Neither state includes more. A snapshot may replace a peer's shown state, but not the state of held events.
         let isTie =
             !includesMore && !includesLess
             && (isClassic ? yields(to: carrier) : provisional != nil && isPreferred(snapshot))
@@ -108,9 +108,10 @@ extension SessionSyncEngine {
         return snapshot.metadata.sourcePeerID < snapshotSourcePeerID
     }
 
-    /// Removes an earlier incarnation of this peer from the vector. No peer has more of this source than it has
-    /// written. So a higher number under the bare ID is an earlier incarnation's, whose name this engine doesn't know.
-    /// So is any number if this engine shows events of such an incarnation and the vector names none.
+    /// Removes an earlier incarnation of the local peer from the vector. No peer can have more events of this source
+    /// than it has written. So a higher number under the bare ID belongs to an earlier incarnation, whose name this
+    /// engine doesn't know. So does any number there if this engine shows events of such an incarnation and the vector
+    /// names none.
     /// - Returns: the number of events of that incarnation that the state includes.
     private func removeEarlierIncarnation(from included: inout [String: UInt64], _ tag: IncarnationTag?) -> UInt64 {
         guard incarnation != 0 else { return 0 }
@@ -128,7 +129,7 @@ extension SessionSyncEngine {
         return sequence
     }
 
-    /// True if the vector names the earlier incarnation that has so many events.
+    /// True if the vector names an earlier incarnation of the local peer with at least `count` events.
     private func namesEarlierIncarnation(of count: UInt64, _ included: [String: UInt64]) -> Bool {
         included.contains { name, sequence in
             isEarlierIncarnation(name) && sequence >= count

@@ -41,8 +41,8 @@ extension SessionSyncEngine {
         else {
             return false
         }
-        // A member that stays agrees to every closing. This one can't, so a user elsewhere decided to continue without
-        // some.
+        // A member that stays must have agreed to every closing. This one can't agree to it, so a user elsewhere has
+        // decided to continue without some members.
         guard canAccept(record) else {
             if mayFence { fence(by: number) }
             return mayFence
@@ -278,7 +278,7 @@ extension SessionSyncEngine {
     }
 
     /// The record that may have been decided under an earlier ballot. Only a decision by the user of a device that it
-    /// closes overrides it. Then two views may have one number.
+    /// closes overrides it. Then two views may have the same number.
     private func accepted(among answers: [Int]) -> SessionViewRecord? {
         let latest = answers.compactMap { ($0 == 0 ? stance : sources[$0].statement)?.change?.accepted }
             .max { $0.ballot < $1.ballot }?.record
@@ -286,7 +286,7 @@ extension SessionSyncEngine {
         return latest.membership.open.contains { $0.source == source } ? latest : nil
     }
 
-    /// - Returns: nil while staying members must still answer, or hold different numbers of a closed one's events.
+    /// - Returns: nil while staying members must still answer, or hold different numbers of a closed member's events.
     private mutating func makeRecord(_ answers: [Int]) -> SessionViewRecord? {
         var closing = closingSlots.filter { isQuarantined(sources[$0].source) }
         let staying = openSlots.filter { !closing.contains($0) }

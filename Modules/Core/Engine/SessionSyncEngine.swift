@@ -7,7 +7,7 @@ public import MeshIdentity
 // - Stamp: a hybrid logical clock (`HybridTimestamp`). The order of events is stamp, then source, then sequence.
 // - Held: the part of a source's sequence that is here without a gap. Promise (n, h): after sequence n, the source
 //   writes nothing at or below stamp h.
-// - Cut: the lowest promise of all members that counts. Confirmed: the prefix of the order below it that all have
+// - Cut: the lowest of the members' promises that count. Confirmed: the prefix of the order below it that all have
 //   acknowledged.
 // - Base: the state at a checkpoint in the confirmed prefix, whose events are folded into it and freed.
 // - Group: members that confirm together. View: its current members, numbered (`SessionSyncEngine+Views`).
@@ -48,7 +48,7 @@ where
     public let payloadType: String
     /// The type of the snapshots' payloads.
     public let snapshotPayloadType: String
-    /// The random 32 bits that identify the peer's store, generated with it. An engine without a store generates its own.
+    /// 32 random bits that identify the peer's store, generated with it. An engine without a store generates its own.
     public let incarnation: UInt32
     /// The last own sequence when the store was opened. `.max` for a new store, whose names can't mean other events.
     var launchSequence: UInt64 = .max
@@ -135,7 +135,7 @@ where
     var rejoinWait = 0.0
     /// True while the caller uses only the reference's calls.
     @usableFromInline var isReferenceOnly = true
-    /// The time of the latest call that stated one.
+    /// The wall clock of the latest call that passed a time, in milliseconds since 1970.
     @usableFromInline var wallMilliseconds: UInt64 = 0
     /// The time of the first `tick` of this launch.
     @usableFromInline var beganAt: Date?
@@ -181,7 +181,7 @@ where
 
     @usableFromInline var otherState: State { (provisional?.log ?? log).visible.state }
 
-    /// The contents of this engine in the reference's terms.
+    /// A summary of this engine's contents: the state, and the last sequence from each peer.
     public var store: SessionSyncStore<State> {
         SessionSyncStore(
             state: state, nextLocalSequence: sources[0].held + 1,
@@ -245,14 +245,17 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     package var stepMilliseconds: UInt64 = 250
     /// Milliseconds that a source's stamps may be ahead of the wall clock before an alarm: one day.
     @usableFromInline let clockAheadMilliseconds: UInt64 = 86_400_000
-    /// Keeps confirmed events in the image until `markSideEffects(through:)`, so that effects rerun after a crash.
+    /// True to keep confirmed events in the image until `markSideEffects(through:)`, so that effects rerun after a
+    /// crash.
     public var keepsSideEffects = false
     /// True if the engine founds a group with the first peer that it meets. Otherwise it waits to be admitted to an
     /// existing group, as a device does that joins a session.
     public var founds = true
-    /// After every event, reduces it and up to 31 before it again, to find a reducer that isn't deterministic. Slow.
+    /// True to reduce each event, and up to 31 before it, a second time, to find a reducer that isn't deterministic.
+    /// Slow.
     public var reducesTwice = false
-    /// Checks like `reducesTwice`, but less often the larger the state is, and raises one alarm. On in debug builds.
+    /// True to check like `reducesTwice`, but less often the larger the state is, and to raise only one alarm. On in
+    /// debug builds.
     public var samplesReducer = isDebugBuild
     /// Returns the size of an event for the log's bound. Called once for each own event. If nil, only the entry's fixed
     /// size counts, and `SyncedSession` adds the encoded size.

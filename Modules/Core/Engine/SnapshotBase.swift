@@ -207,7 +207,7 @@ struct SnapshotCarrier: Sendable {
     /// The number of events that the state includes.
     var count: UInt64
 
-    /// Orders by revision. Of equal revisions, that of the lower peer ID is later.
+    /// True if the other snapshot is later: its revision is higher, or equal with a lower peer ID.
     func precedes(_ other: Self) -> Bool { (revision, other.peerID) < (other.revision, peerID) }
 
     /// The key in a vector that marks its state as not ordered, with the number 0.

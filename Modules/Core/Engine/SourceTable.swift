@@ -87,8 +87,8 @@ struct SourceRecord: Sendable {
 @usableFromInline
 struct SourceTable: Sendable {
     @usableFromInline var records: [SourceRecord]
-    /// By slot: the stamp up to which a member has promised to write nothing but what is held here. `.max` for the
-    /// local source, whose clock is its bound, and for sources that aren't members. A separate array, because every
+    /// For each slot, the stamp up to which a member has promised to write nothing but what is held here. `.max` for
+    /// the local source, whose clock is its bound, and for sources that aren't members. A separate array, because every
     /// event scans it.
     @usableFromInline var promised: [UInt64] = [.max]
 
@@ -271,8 +271,8 @@ struct SourceTable: Sendable {
         last == 0 || next <= last || next - last <= Self.skipMax
     }
 
-    /// Raises the first sequence of a source that counts. Never lowers it: the lower one of a store that went back would
-    /// leave a hole below what is held. Ignores a sequence that skips too many.
+    /// Raises the first sequence of a source that counts. Never lowers it: a lower one comes from an older copy of the
+    /// source's store, and would leave a hole below what is held. Ignores a sequence that skips too many.
     mutating func raiseFirst(of slot: Int, to first: UInt64) {
         guard first >= records[slot].first, maySkip(to: first, from: records[slot].held) else { return }
         records[slot].first = first

@@ -77,7 +77,7 @@ struct StateComparison: Sendable {
             return false
         }
         guard diverged.insert(source).inserted else { return false }
-        // Sends the digest again, so that the other side raises its alarm too.
+        // Sends the newest digest again, so that the other side can raise its alarm too.
         sendsLeft = Self.sendsMax
         return true
     }

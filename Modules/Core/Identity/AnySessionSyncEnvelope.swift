@@ -4,15 +4,15 @@ public struct AnySessionSyncEnvelope: Sendable {
     public var metadata: SessionSyncMetadata
     private let payload: ErasedPayload
 
-    /// Wraps an envelope of any payload. The payload is encoded once a transport has chosen the codec, and errors of encoding are
-    /// thrown there. Throws nothing today.
+    /// Wraps an envelope with a payload of any type. A transport encodes the payload later, with its own codec, and
+    /// gets the encoding errors then. This initializer throws nothing today.
     public init<Payload>(_ envelope: SessionSyncEnvelope<Payload>) throws {
         metadata = envelope.metadata
         payload = ErasedPayload(envelope.payload)
     }
 
     /// Wraps an envelope whose payload has been encoded.
-    /// - Parameter encoded: the payload's bytes, which are sent if the transport writes that codec.
+    /// - Parameter encoded: the payload in one codec. A transport that writes that codec sends these bytes.
     package init<Payload>(_ envelope: SessionSyncEnvelope<Payload>, encoded: EncodedPayload) {
         metadata = envelope.metadata
         payload = ErasedPayload(envelope.payload, encoded: encoded)
@@ -31,10 +31,10 @@ public struct AnySessionSyncEnvelope: Sendable {
         try payload.decoded(as: type, type: metadata.payloadType)
     }
 
-    /// The number of the payload's bytes, if it arrived encoded; otherwise nil.
+    /// The size of the payload in bytes, if it arrived encoded; otherwise nil.
     package var encodedByteCount: Int? { payload.encodedByteCount }
 
-    /// The payload's bytes: as they arrived, or else written by `codec`.
+    /// Returns the payload's bytes: as they arrived, or else encoded with `codec`.
     /// - Throws: `SessionSyncError.payloadEncodingFailed`.
     public func encodedPayload(with codec: any PayloadCodec) throws -> EncodedPayload {
         try payload.encoded(with: codec, type: metadata.payloadType)
@@ -53,8 +53,8 @@ public struct AnySessionSyncSnapshot: Sendable {
     public var checkpoint: [UInt8]?
     private let state: ErasedPayload
 
-    /// Wraps a snapshot of any state. The state is encoded once a transport has chosen the codec, and errors of encoding are thrown
-    /// there. Throws nothing today.
+    /// Wraps a snapshot with a state of any type. A transport encodes the state later, with its own codec, and gets the
+    /// encoding errors then. This initializer throws nothing today.
     public init<State>(_ snapshot: SessionSyncSnapshot<State>) throws {
         metadata = snapshot.metadata
         revision = snapshot.revision
@@ -81,10 +81,10 @@ public struct AnySessionSyncSnapshot: Sendable {
         try state.decoded(as: type, type: metadata.payloadType)
     }
 
-    /// The number of the state's bytes, if it arrived encoded; otherwise nil.
+    /// The size of the state in bytes, if it arrived encoded; otherwise nil.
     package var encodedByteCount: Int? { state.encodedByteCount }
 
-    /// The state's bytes: as they arrived, or else written by `codec`.
+    /// Returns the state's bytes: as they arrived, or else encoded with `codec`.
     /// - Throws: `SessionSyncError.payloadEncodingFailed`.
     public func encodedState(with codec: any PayloadCodec) throws -> EncodedPayload {
         try state.encoded(with: codec, type: metadata.payloadType)

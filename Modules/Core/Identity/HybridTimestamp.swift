@@ -47,10 +47,11 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable, Codable {
 /// A clock whose timestamps exceed all that its owner has seen. The caller passes the wall time: the clock is a value
 /// without a time source.
 ///
-/// The clock follows a peer's stamp up to the **ceiling**, far beyond every wall clock. The range from the ceiling to
-/// the **limit** is the headroom. If a peer has driven honest clocks to the ceiling, they continue there. In the
-/// headroom a clock follows others only by small steps. So no peer can drive it near the limit, at which stamps are
-/// refused. Deviation from the paper, which trusts all clocks (rule 14 of Docs/Internals/Convergence.md).
+/// The clock follows a peer's stamp up to the **ceiling**, which is far beyond every real wall clock. The range from
+/// the ceiling to the **limit** is the headroom. If a peer has driven honest clocks to the ceiling, they continue
+/// counting in the headroom. There, a clock follows other clocks only in small steps, so no peer can drive it near the
+/// limit. Stamps at or beyond the limit are refused. This deviates from the paper, which trusts all clocks (rule 14 of
+/// Docs/Internals/Convergence.md).
 public struct HybridLogicalClock: Sendable, Hashable, Codable {
     @usableFromInline var highest: HybridTimestamp
 
@@ -98,7 +99,7 @@ public struct HybridLogicalClock: Sendable, Hashable, Codable {
 }
 
 extension HybridTimestamp {
-    /// The highest timestamp to which a peer or the wall clock moves a clock at once, in the year 4199.
+    /// The highest timestamp to which one stamp of a peer, or the wall clock, can move a clock. It is in the year 4199.
     @inlinable public static var ceiling: HybridTimestamp { HybridTimestamp(rawValue: 1 << 62) }
     /// The lowest timestamp that is refused, in the year 6429.
     @inlinable public static var limit: HybridTimestamp { HybridTimestamp(rawValue: 1 << 63) }
@@ -106,9 +107,10 @@ extension HybridTimestamp {
     /// True if the timestamp is below `limit`. Others are refused.
     @inlinable public var isUsable: Bool { rawValue < Self.limit.rawValue }
 
-    /// Maximum number of steps by which one message moves a clock in the headroom. To use it up takes 2^46 messages.
+    /// Maximum number of steps by which one message moves a clock in the headroom. Using up the headroom takes 2^46
+    /// messages.
     static var stepMax: UInt64 { 1 << 16 }
 
-    /// True below the middle of the headroom, which clocks that follow by steps don't reach.
+    /// True if the timestamp is below the middle of the headroom. Clocks that follow in steps don't get that far.
     package var isPlausible: Bool { rawValue < Self.ceiling.rawValue + Self.ceiling.rawValue / 2 }
 }

@@ -2,8 +2,9 @@
 ///
 /// To the implementer:
 /// - `decode(encode(value))` must equal `value` for every `Codable` value, or `encode` must throw.
-/// - For any input, neither may trap or use more memory than a small multiple of the input: peers aren't trusted.
-/// - Both are called on any thread, several at once.
+/// - For any input, neither method may trap or use more memory than a small multiple of the input: peers aren't
+///   trusted.
+/// - Any thread may call either method, and several threads at once.
 public protocol PayloadCodec: Sendable {
     /// The codec's ID, which is in every frame, so that peers may use different codecs.
     var id: PayloadCodecID { get }
@@ -26,13 +27,14 @@ extension PayloadCodec {
 
 /// A codec's number on the wire and its readable name.
 public struct PayloadCodecID: Hashable, Sendable, CustomStringConvertible {
-    /// The number: 1–63 are this library's, 64–127 are for public codecs of others, 128–255 for private use. 0 is none.
+    /// The codec's number on the wire: 1–63 for this library, 64–127 for public codecs of others, 128–255 for private
+    /// use. 0 means no codec.
     public let number: UInt8
     /// The codec's name in tables and messages, such as `compact`.
     public let name: String
 
-    /// Creates the ID of a codec. Use numbers from 1 on: 0 stands for no codec, and a ``PayloadCodec`` with it is refused where
-    /// codecs are collected.
+    /// Creates the ID of a codec. Use a number from 1 on: 0 means no codec, and a reader refuses to register a
+    /// ``PayloadCodec`` with it.
     public init(number: UInt8, name: String) {
         self.number = number
         self.name = name

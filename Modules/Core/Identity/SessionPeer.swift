@@ -6,7 +6,7 @@
 ///     id: "watch", deviceClass: .watch, appInstanceID: "test", topology: .pairedCompanion)
 /// ```
 public struct SessionPeer: Hashable, Sendable, Codable, Identifiable {
-    /// An ID that is stable for one installation. The events of this peer are ordered under it.
+    /// An ID that is stable for one installation. It decides the order of two peers' events with equal stamps.
     public let id: String
     /// The kind of device it runs on.
     public let deviceClass: SessionPeerDeviceClass
@@ -14,7 +14,7 @@ public struct SessionPeer: Hashable, Sendable, Codable, Identifiable {
     public let appInstanceID: String
     /// The account, if the app has accounts; nil otherwise. The library doesn't compare it with anything.
     public let userID: String?
-    /// The peer's relation to the peer that describes it.
+    /// The peer's relation to the device that created this value.
     public let topology: SessionPeerTopology
 
     /// Creates a peer without checking its fields. `id` must be equal at each launch of one installation.

@@ -25,7 +25,8 @@ extension SessionSyncEnvelope: Hashable where Payload: Hashable {}
 
 /// The complete state as one peer sees it now.
 public struct SessionSyncSnapshot<State: Codable & Sendable>: Sendable, Codable {
-    /// The snapshot's author, moment and session. `sequence` is the sender's next one, which `state` doesn't include.
+    /// The snapshot's author, moment and session. Its `sequence` is the sender's next one, which `state` doesn't
+    /// include.
     public var metadata: SessionSyncMetadata
     /// The revision, which grows with every snapshot that this peer sends.
     public var revision: UInt64

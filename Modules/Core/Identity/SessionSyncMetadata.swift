@@ -10,7 +10,7 @@ public struct SessionSyncMetadata: Sendable {
     public var featureID: String
     /// The `SessionPeer.id` of the author.
     public var sourcePeerID: String
-    /// The sequence: dense from 1 for each source and session; 0 for messages that no engine logs.
+    /// The number of the event in its source's sequence, from 1 without gaps; 0 for messages that no engine logs.
     public var sequence: UInt64
     /// The caller's own time: the moment of the tap, by the clock of the device on which it happened.
     public var causalTimestamp: Date
@@ -18,12 +18,12 @@ public struct SessionSyncMetadata: Sendable {
     public var monotonicTimestamp: TimeInterval?
     /// The name of the payload's type. It prevents decoding the bytes as another type.
     public var payloadType: String
-    /// The last sequence of the receiver that the sender has seen; nil if it doesn't say. Only carried: this library's
-    /// engines acknowledge in controls.
+    /// The last sequence of the receiver that the sender has seen; nil if the sender doesn't state it. This library's
+    /// engines don't read it: they acknowledge in controls.
     public var acknowledgedSequence: UInt64?
     /// The stamp that determines the place in the total order; zero in metadata that an app makes itself.
     public var stamp: HybridTimestamp
-    /// The random 32 bits that identify the source's store, generated with it.
+    /// 32 random bits that identify the source's store. They are generated with the store.
     public var incarnation: UInt32
     /// The tag of the group and view in which the message was written; 0 before there is a group.
     public var epoch: UInt32

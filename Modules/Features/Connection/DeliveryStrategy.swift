@@ -1,10 +1,10 @@
 /// The lanes of a request: the first to try, and the next if that fails. The raw values travel on the wire.
 public enum DeliveryStrategy: String, Codable, Hashable, Sendable, CaseIterable {
-    /// Live while the peer is reachable; the queue if that fails.
+    /// Sends live if the peer is reachable. Otherwise, or if that fails, uses the queue.
     case liveThenQueue = "messageWithUserInfoFallback"
-    /// Live while the peer is reachable; the slot for the newest request if that fails.
+    /// Sends live if the peer is reachable. Otherwise, or if that fails, uses the slot for the newest request.
     case liveThenLatest = "messageWithContextFallback"
-    /// Live or not at all.
+    /// Sends only live, without a fallback.
     case liveOnly = "messageOnly"
     /// Uses only the queue, which survives the connection.
     case queueOnly = "userInfoOnly"
@@ -39,6 +39,6 @@ public enum DeliveryMethod: String, Codable, Hashable, Sendable, CaseIterable {
     case live = "message"
     /// Delivers once and in order, as soon as possible.
     case queue = "userInfo"
-    /// Delivers the newest request of its type, as soon as possible, and never a replaced one.
+    /// Delivers only the newest request of its type, as soon as possible. A newer request replaces one that waits.
     case latest = "context"
 }

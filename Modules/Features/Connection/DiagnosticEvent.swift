@@ -10,8 +10,8 @@ public enum DiagnosticEvent: Sendable, Hashable {
     case sessionBecameInactive
     /// A peer has become reachable or unreachable.
     case reachabilityChanged(isReachable: Bool)
-    /// A request was answered, `duration` after the call. A request without an answer succeeds once the peer has confirmed it
-    /// or the transport keeps it.
+    /// A request was answered, `duration` after the call. A fire-and-forget request counts as answered once the peer
+    /// has confirmed it or the transport keeps it.
     case messageSent(requestType: String, duration: Duration)
     /// A request has arrived.
     case messageReceived(requestType: String)
@@ -43,8 +43,8 @@ public enum DiagnosticEvent: Sendable, Hashable {
     case fileReceived(fileURL: URL, hasMetadata: Bool)
     /// The platform has delivered an application context of the other side.
     case applicationContextReceived
-    /// A request of that type or its reply couldn't be encoded or decoded. In debug builds also: encoding loses a field,
-    /// which is named on standard error, and the message is sent nevertheless.
+    /// A request of that type or its reply couldn't be encoded or decoded. Debug builds also report a message whose
+    /// encoding loses a field: they print the field's name to standard error and send the message.
     case requestEncodingFailed(requestType: String)
 }
 

@@ -7,9 +7,9 @@ import MeshIdentity
 
 /// A hybrid logical clock that follows peers beyond the ceiling by at most 65,536 steps a second.
 ///
-/// With last-writer-wins values, a peer refuses values that its own clock can't exceed yet. So after an attack on one clock,
-/// other peers refuse its values until their clocks have followed. All clocks have the same pace, so that takes about as
-/// long as the attack.
+/// A peer refuses a last-writer-wins value whose stamp its own clock can't exceed yet. So if an attacker drives one
+/// device's clock ahead, other peers refuse that device's values until their own clocks have caught up. All clocks
+/// advance at the same pace, so catching up takes about as long as the attack took.
 struct PacedClock: Sendable {
     private static let stepMax: UInt64 = 1 << 16
     private static let stepTime = Duration.seconds(1)

@@ -11,7 +11,8 @@ package final class RetryTimer: Sendable {
         (self.clock, self.body) = (clock, body)
     }
 
-    /// Plans a call. Does nothing if an earlier one is planned, so each call must plan the next one.
+    /// Schedules a call of `body`. Does nothing if an earlier call is scheduled, so `body` must schedule the next call
+    /// itself.
     package func wake(at time: Duration?) {
         guard let time else { return }
         let planned = next.withLock { next in

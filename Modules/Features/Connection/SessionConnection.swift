@@ -14,9 +14,9 @@ public protocol SessionConnection: AnyObject, Sendable {
     var transport: any SessionSyncTransport { get }
     /// The scope in which IDs on this connection are unique.
     var sessionID: UUID { get }
-    /// The store for data that must survive the process, under names that begin with a feature's ID. The connection keeps
-    /// messages that wait for a feature under `sessionmesh.connection/`. If nil, both are only in memory. A store belongs to one
-    /// connection at a time.
+    /// The store for data that must survive the process. Each feature uses names that begin with its ID. The connection
+    /// stores messages that wait for a feature under `sessionmesh.connection/`. If nil, features' data and waiting
+    /// messages are only in memory. A store belongs to one connection at a time.
     var store: (any SessionStore)? { get }
     /// The topic for the connection's events.
     var diagnostics: Topic<DiagnosticEvent> { get }
@@ -32,9 +32,12 @@ public protocol SessionConnection: AnyObject, Sendable {
     /// Continues after a stamp that an earlier process issued or accepted.
     func resume(at stamp: HybridTimestamp)
 
-    /// Passes the envelopes of one feature to `handler`, one after another, in order of arrival. Envelopes that have waited come
-    /// first. An envelope is finished when the handler returns, and isn't offered again after a crash. Return soon, because all
-    /// features on the connection wait.
+    /// Passes the envelopes of one feature to `handler`, one after another, in order of arrival. Envelopes that have
+    /// waited come first.
+    ///
+    /// When the handler returns, the envelope is finished and isn't offered again after a crash. Return soon, because
+    /// all features on the connection wait until then.
+    ///
     /// - Returns: the route, which ends when it is released.
     /// - Throws: `idInUse` if the feature has a handler.
     func route(

@@ -2,7 +2,7 @@
 public enum SessionHealth: Hashable, Sendable {
     /// The last sends have worked.
     case healthy
-    /// Five sends in a row have failed in ways that a working connection rules out.
+    /// Five sends in a row have failed because of the connection.
     case unhealthy(suggestion: RecoverySuggestion)
 
     /// True if the connection is ``healthy``.
@@ -18,7 +18,7 @@ public enum SessionHealth: Hashable, Sendable {
 public enum RecoverySuggestion: String, Hashable, Sendable, CaseIterable {
     /// The platform reports that the other device is reachable, but no reply arrives.
     case restartOtherDevice = "restartWatch"
-    /// The other device doesn't answer because the app doesn't run there.
+    /// The other device doesn't answer, probably because the app isn't running there.
     case openCompanionApp
     /// An attempt to recover has failed as well.
     case restartBothDevices

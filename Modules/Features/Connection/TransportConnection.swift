@@ -6,9 +6,9 @@ public import MeshTransport
 
 /// A connection over any transport. It subscribes to the transport and then starts it.
 ///
-/// It reads the envelopes of all its features. An envelope for a library feature without a handler waits, with a store even
-/// across relaunches. At most 256 envelopes wait for a feature, after which the oldest is dropped, and at most 64 features
-/// have any. Dropped envelopes are counted and reported as `deliveryFailed`.
+/// It reads the envelopes of all its features. If a library feature has no handler yet, its envelopes wait; with a
+/// store, they wait even across relaunches. At most 256 envelopes wait for each of at most 64 features. Beyond 256, the
+/// oldest is dropped. Dropped envelopes are counted and reported as `deliveryFailed`.
 ///
 /// Safe to use from any thread. The tasks that it starts don't keep it alive.
 public final class TransportConnection: SessionConnection {
@@ -40,7 +40,7 @@ public final class TransportConnection: SessionConnection {
     /// Subscribes to the transport, then starts it. If it can't start, ``problems`` has the reason.
     ///
     /// - Parameters:
-    ///   - sessionID: by default the scope that all peers without sessions share.
+    ///   - sessionID: by default ``sharedScope``, which all connections without a session use.
     ///   - store: the store for features. It may be the transport's.
     ///   - codecs: the app's codecs, to read stored envelopes again. The library's codecs are included.
     public init(

@@ -5,11 +5,13 @@ import MeshWire
 
 /// Envelopes for features that don't exist yet, in order of arrival.
 ///
-/// The transport counts them as delivered. So with a store, they are kept in a journal of frames for each feature
-/// (Docs/Internals/WireFormat.md) until a handler has returned. If the store fails, they wait in memory.
+/// The transport considers these envelopes delivered, so it doesn't keep them. If there is a store, each feature's
+/// envelopes are kept in a journal of frames (Docs/Internals/WireFormat.md) until a handler has returned. If the store
+/// fails, they wait in memory.
 ///
-/// At most 256 envelopes wait for a feature; then the oldest is dropped. All envelopes have at most 16 MiB, including names
-/// and `entryBytes` for each, and belong to at most 64 features. Beyond that, new envelopes are dropped.
+/// At most 256 envelopes wait for a feature; then its oldest is dropped. All envelopes together belong to at most 64
+/// features and take at most 16 MiB, including their names and `entryBytes` for each. Beyond that, new envelopes are
+/// dropped.
 struct WaitingEnvelopes: ~Copyable, Sendable {
     static let envelopesMax = 256
     static let featuresMax = 64
@@ -41,6 +43,7 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
         self.codecs = own + codecs.filter { codec in !own.contains { $0.id == codec.id } }
     }
 
+    /// Keeps an envelope until its feature has a handler. Ignores a duplicate.
     /// - Returns: the dropped envelope, which may be this one; nil if none was dropped.
     mutating func keep(_ envelope: AnySessionSyncEnvelope) -> AnySessionSyncEnvelope? {
         load()
@@ -85,7 +88,8 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
         let isLast = journal.next == position + 1
         var batch = StoreBatch()
         if isLast { journal.erase(in: &batch) } else { journal.truncate(below: position + 1, in: &batch) }
-        // If this fails, the next call also removes this envelope. At worst it is offered again.
+        // If the commit fails, the next call also removes this envelope. At worst, a relaunch offers the envelope
+        // again.
         guard (try? store.commit(batch)) != nil else { return }
         journals[feature] = isLast ? nil : journal
     }

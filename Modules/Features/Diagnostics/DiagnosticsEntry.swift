@@ -20,7 +20,8 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
     public enum Step: String, Codable, Sendable {
         /// The outcome of a message, as the case's name says.
         case sent, received, acknowledged, failed, lost
-        /// The event arrived after later ones had been applied, which were rolled back and reduced again.
+        /// The event arrived out of order. Later events had been applied already, so they were rolled back and reduced
+        /// again.
         case late
     }
 

@@ -14,8 +14,8 @@ public struct DiagnosticsRecording: Sendable {
     /// Creates a recording of these entries.
     public init(entries: [DiagnosticsEntry] = []) { self.entries = entries }
 
-    /// Reads a recording in JSON Lines. Skips empty lines, and unknown keys so that recordings of later versions can be read. Complexity:
-    /// O(bytes).
+    /// Reads a recording in JSON Lines. Skips empty lines. Ignores unknown keys, so that recordings of later versions
+    /// can be read. Complexity: O(bytes).
     /// - Throws: `DiagnosticsError`, which names the line.
     public init(jsonLines data: Data) throws(DiagnosticsError) {
         let decoder = JSONDecoder()

@@ -68,8 +68,8 @@ public final class DiagnosticsSession: TransportWrapper {
     /// - Parameters:
     ///   - type: The type of the session's events or of its state.
     ///   - payloadType: The name that the session gives the type; the feature's ID followed by ".event" if nil.
-    ///   - redactedTypes: Types whose values never reach the recording, wherever a payload contains them. A type that
-    ///     encodes the parts of its value itself, as numbers or strings, must be redacted as a whole.
+    ///   - redactedTypes: Types whose values never reach the recording, wherever a payload contains them. If a type's
+    ///     own `encode(to:)` writes a secret as a plain number or string, redact that whole type.
     public func recordPayloads<Payload: Codable & Sendable>(
         of type: Payload.Type, featureID: String, payloadType: String? = nil,
         redacting redactedTypes: [any Encodable.Type] = []
@@ -96,7 +96,7 @@ public final class DiagnosticsSession: TransportWrapper {
     /// Returns an independent stream of the events from now on. It buffers the newest 1024 events.
     public func events() -> AsyncStream<SessionDiagnosticEvent> { log.topic.subscribe() }
 
-    /// Subscribes to the streams that an additional subscriber doesn't slow down.
+    /// Subscribes to the streams of the wrapped transport that an additional subscriber doesn't slow down.
     private func listen() {
         let snapshots = wrapped.receiveSnapshots()
         let requests = wrapped.receiveSnapshotRequests()

@@ -290,7 +290,7 @@ private struct NodeValue: SingleValueEncodingContainer {
 }
 
 extension Node {
-    /// Takes over the contents of a node that is this value's only part.
+    /// Replaces this node's contents by those of another node, for a value that encodes itself as a single value.
     fileprivate func take(_ other: Node) {
         (content, names, fields) = (other.content, other.names, other.fields)
         (elements, count) = (other.elements, other.count)

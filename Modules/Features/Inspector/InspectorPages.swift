@@ -11,7 +11,7 @@
 
         /// Maximum number of entries in a response.
         private static let entriesMax = 2_000
-        /// Maximum time that a response waits for entries. A connection ends after ten seconds.
+        /// Maximum time that a response waits for entries. Shorter than the server's request timeout of ten seconds.
         private static let patience = Duration.seconds(5)
         private static let pause = Duration.milliseconds(50)
 

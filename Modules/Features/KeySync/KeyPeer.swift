@@ -54,7 +54,8 @@ struct KeyPeer: Hashable, Sendable {
     var order: UInt64 = 0
     /// True if a request must be sent to the peer.
     var needsRequest = false
-    /// True while a request is unanswered. It serves further reasons to ask, too.
+    /// True while a request is unanswered. Its answer also serves reasons to ask that arise meanwhile, so no second
+    /// request is sent.
     var awaitsAnswer = false
     var question: Question?
     /// Nonce of the message in which the peer's current launch first answered a request of this launch.
@@ -76,7 +77,8 @@ struct KeyPeer: Hashable, Sendable {
     private var lostMessages: [SentMessage] = []
     var upload: Upload?
     var download: Download?
-    /// Nonces of messages to confirm. At most twice `KeyLimits.unconfirmedMessagesMax`: a correct peer never waits for more confirmations.
+    /// Nonces of messages to confirm. At most twice `KeyLimits.unconfirmedMessagesMax`: a correct peer never waits for
+    /// more confirmations.
     private(set) var report: [UInt64] = []
     var pieceMark: KeyMessage.PieceMark?
     /// Refused versions to report to the peer, without duplicates. At most `KeyLimits.listMax` and
@@ -95,7 +97,8 @@ struct KeyPeer: Hashable, Sendable {
     /// The state of unconfirmed keys. Every message that makes progress changes it.
     var unconfirmedState: [Int] { [waitingCount, unconfirmedMessages.count, upload?.offset ?? 0] }
 
-    /// Notes that the peer's launch has answered a request, and so has compared itself with this launch.
+    /// Notes that the peer's current launch has answered a request, so it has compared its keys with those of this
+    /// launch.
     mutating func noteAnswer(in nonce: UInt64) {
         if !followsAnswer(nonce) { answeredIn = nonce }
     }
@@ -187,7 +190,7 @@ struct KeyPeer: Hashable, Sendable {
         return lostMessages.firstIndex { $0.nonce == nonce }.map { lostMessages.remove(at: $0).items } ?? []
     }
 
-    /// Counts everything under way as lost.
+    /// Treats all unconfirmed items as lost, and queues them again.
     mutating func requeueUnconfirmed() {
         marks.requeueSent()
         queue.order = nil

@@ -37,8 +37,9 @@ extension KeyReplica {
         peer.answer = answer
     }
 
-    /// Compares prints from an answer. Requests the keys that only the peer has and queues those that only this replica has.
-    /// If both have an unmatched key in a bucket, it may be the same key, so this replica states its version.
+    /// Compares prints from an answer. Requests the keys that only the peer has and queues those that only this replica
+    /// has. If both have an unmatched print in the same bucket, the prints may be two versions of one key. Then this
+    /// replica doesn't queue its key but states the key's version.
     func compare(_ message: KeyMessage, with peer: inout KeyPeer) {
         var theirs = Set(message.prints)
         let buckets = Set(message.buckets)
@@ -68,7 +69,7 @@ extension KeyReplica {
 
     /// Handles the result of the peer's comparison. The peer lacks the prints that it wants and has the others.
     func applyComparison(_ nonce: UInt64, _ message: KeyMessage, with peer: inout KeyPeer) {
-        // Nil after a relaunch. Wanted keys are still sent, and the next exchange confirms the others.
+        // After a relaunch, `listing` is nil. Wanted keys are still sent, and the next exchange confirms the others.
         let listed = peer.listing.flatMap { $0.nonce == nonce ? $0.prints : nil } ?? []
         if !listed.isEmpty { peer.listing = nil }
         let wanted = Set(message.wantedPrints)

@@ -42,8 +42,8 @@ extension KeyReplica {
         }
     }
 
-    /// Plans a retry for each reachable peer that owes an answer or whose status of a key is unknown. Cancels the others'
-    /// retries, so that an old one doesn't fire for a new message.
+    /// Plans a retry for each reachable peer that owes an answer or a confirmation, or whose status for some key is
+    /// unknown. Cancels all other retries, so that an old one doesn't fire for a new message.
     /// - Returns: the time of the first retry; nil if there is none.
     @discardableResult
     mutating func planRetries(at now: Duration) -> Duration? {
@@ -54,7 +54,8 @@ extension KeyReplica {
         return peers.values.compactMap(\.retry.dueAt).min()
     }
 
-    /// Returns true if the status of a key that should travel is unknown. Only a request can tell. Complexity: O(keys).
+    /// Returns true if the peer's status is unknown for a key that is sent automatically. Only a request can find it
+    /// out. Complexity: O(keys).
     private func hasKeysWithUnknownStatus(of peer: KeyPeer) -> Bool {
         table.records.indices.contains { place in
             peer.isStatusUnknown(place) && table.records[place].entry != nil && isAutomatic(place)

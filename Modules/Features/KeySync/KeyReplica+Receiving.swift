@@ -32,8 +32,8 @@ extension KeyReplica {
 
     private func confirm(_ message: KeyMessage, by peer: inout KeyPeer) {
         let (unconfirmedState, awaitsAnswer) = (peer.unconfirmedState, peer.awaitsAnswer)
-        // Only progress resets the retry delay. Messages without progress may answer old ones: if the round trip is longer than
-        // the delay, the delay must grow.
+        // Only progress resets the retry delay. A message without progress may answer an old message, because the round
+        // trip is longer than the delay. Then the delay must grow.
         defer {
             if peer.awaitsAnswer != awaitsAnswer { peer.retry.cancel() }
             if peer.unconfirmedState != unconfirmedState { peer.retry.reset() }
@@ -73,7 +73,8 @@ extension KeyReplica {
         }
     }
 
-    /// Restores the removals of offered values that are missing here and that the record covers. The peer gets them.
+    /// Handles offered values that are missing here although the record covers them: they were removed. Restores their
+    /// removals, so that the peer gets these.
     private mutating func restoreForgottenRemovals(in message: KeyMessage) -> [Int] {
         let piece = message.piece.map {
             KeyMessage.Item(key: $0.name.key, entry: StateEntry(version: $0.name.version, bytes: $0.bytes))

@@ -3,9 +3,10 @@ import MeshRegister
 
 // The record states, for each author, a stamp up to which this peer has seen every version, or a newer one of the same key.
 //
-// It is all that remains of forgotten removals. If a peer offers a value that is missing here and the record covers it, the
-// value was removed or replaced, and the peer has an older store. A value above the record is new. So is a value of an author
-// that the record doesn't have: a device was used alone, or the author was beyond `KeyLimits.authorsMax`.
+// It is all that remains of forgotten removals. If a peer offers a value that is missing here and the record covers it,
+// the value was removed or replaced, and the peer has an older store. A value above the record is new. So is a value
+// whose author isn't in the record: its device was used without this peer, or the record had no space for the author
+// (`KeyLimits.authorsMax`).
 //
 // Invariant: if the record covers a version of a missing key, that version isn't the newest one. So a peer states only
 // stamps below the first version that the other hasn't confirmed. Docs/Internals/KeyMessages.md, "The record", has more.
@@ -79,11 +80,13 @@ extension KeyReplica {
 
 // MARK: - Authors
 
-/// The author of this peer's changes. A restored store has lost changes of its author. If it continued under that author,
-/// peers would take new changes for ones that were seen. So a launch keeps its author only once every known peer has stated
-/// that it knows no later change. Otherwise the next change uses the next author.
+/// The author of this peer's changes. A store restored from a backup lacks its author's latest changes. If it continued
+/// under that author, peers would mistake its new changes for changes that they have already seen. So a launch
+/// continues under its author only once every known peer has stated that it knows no later change. Otherwise the next
+/// change uses `nextAuthor`.
 extension KeyReplica {
-    /// Marks the author of values that aren't sent automatically. A peer may never get them, so the record counts them apart.
+    /// The suffix of the author of values that aren't sent automatically. Peers may never get these values, so the
+    /// record tracks them under an author of their own.
     static let heldSuffix = "+"
 
     private var isAuthorCertain: Bool {

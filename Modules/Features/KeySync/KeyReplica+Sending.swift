@@ -5,7 +5,8 @@ import MeshRegister
 extension KeyReplica {
     /// Returns the next message to a peer, within the budget of bytes. Nil if there is nothing to send, or only items while
     /// `KeyLimits.unconfirmedMessagesMax` messages with items are unconfirmed.
-    /// - Parameter wakes: true to make messages to an unreachable peer too, which an urgent one wakes.
+    /// - Parameter wakes: true to make a message even if the peer is unreachable, because an urgent message can wake
+    ///   it.
     mutating func nextMessage(to id: String, wakes: Bool = false) -> KeyMessage? {
         guard var peer = peers[id], peer.isReachable || wakes else { return nil }
         defer { peers[id] = peer }
@@ -34,8 +35,8 @@ extension KeyReplica {
         return message
     }
 
-    /// Undoes a message that couldn't be sent. The next message carries its confirmations. A retry asks the peer, which
-    /// brings up everything else again.
+    /// Undoes a message that couldn't be sent. The next message carries its confirmations. A retry sends a request to
+    /// the peer, and the answer brings up everything else again.
     mutating func undoSend(of message: KeyMessage, to id: String) {
         guard var peer = peers[id] else { return }
         // Reports made since then are newer.
@@ -68,7 +69,8 @@ extension KeyReplica {
         return order.map(\.place)
     }
 
-    /// - Returns: the items.
+    /// Fills a message with due items, and with a piece of a large value.
+    /// - Returns: the items, without the piece.
     private func fill(_ message: inout KeyMessage, for peer: inout KeyPeer) -> [KeyPeer.Sent] {
         guard peer.unconfirmedMessages.count < KeyLimits.unconfirmedMessagesMax, peer.dueCount > 0 else { return [] }
         var (room, sent) = (configuration.messageBytes, [KeyPeer.Sent]())
@@ -93,8 +95,8 @@ extension KeyReplica {
         return sent
     }
 
-    /// Adds a piece of at most a quarter of a message. Sends one value at a time, and the next piece after the peer has
-    /// confirmed this one. Smaller values can pass in between.
+    /// Adds a piece of a large value, of at most a quarter of a message. Sends one large value at a time, and its next
+    /// piece only after the peer has confirmed this one, so that smaller values can be sent in between.
     private func addPiece(
         of item: KeyMessage.Item, at place: Int, to message: inout KeyMessage, for peer: inout KeyPeer,
         _ room: inout Int

@@ -9,11 +9,11 @@ import MeshRegister
 // confirmed or refused. While a status is unknown, retries ask the peer. The record tells a removed value from a new one
 // (`KeyReplica+Record`). Docs/Internals/KeyMessages.md explains the exchange and why it ends.
 
-/// The keys of this peer, as a value without I/O. Apply the events of the app, of peers and of time, then send the results
-/// of `nextMessage`.
+/// The stored keys of this peer, as a value without I/O. Call its methods for changes of the app, for messages and
+/// reachability of peers, and for time that has passed. Then send the messages that `nextMessage` returns.
 struct KeyReplica: Hashable, Sendable {
     var author: String
-    /// The author of the next change, unless the current author may continue. Nil if `author` is new.
+    /// The author to switch to if `author` may not continue. Nil if `author` is new.
     var nextAuthor: String?
     /// The record: for each author, a stamp up to which all changes were seen.
     var seen: StateVector
@@ -68,7 +68,7 @@ struct KeyReplica: Hashable, Sendable {
     }
 
     /// Changes a key that has a place.
-    /// - Parameter isDefault: if true and nothing is stored, the value loses to any peer's change.
+    /// - Parameter isDefault: true for the app's default value. If nothing is stored, it loses to any peer's change.
     mutating func set(_ bytes: Data?, at place: Int, _ stamp: HybridTimestamp, isDefault: Bool = false) -> Bool {
         let key = table.records[place].name
         guard key.utf8.count <= KeyLimits.nameBytesMax, bytes?.count ?? 0 <= KeyLimits.valueBytesMax else {

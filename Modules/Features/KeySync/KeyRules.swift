@@ -79,8 +79,8 @@ enum KeyLimits {
     static let peersMax = 64
     /// Maximum number of items, versions or names in one message.
     static let listMax = 16_384
-    /// Number of removals above which old ones are forgotten. Of those that every known peer has and the record covers, the
-    /// newest are kept, half of this number.
+    /// Number of removals above which old ones are forgotten. Only removals that every known peer has are forgotten. Of
+    /// those that the record also covers, the newest are kept: half of this number.
     static let removedMax = 256
     /// Maximum number of removals that every known peer has but the record may not cover. The oldest are forgotten first.
     static let uncoveredMax = 16_384

@@ -107,7 +107,8 @@ struct KeyTable: Hashable, Sendable {
         changed.append(place)
     }
 
-    /// Returns a name as it is sent and stored. To Swift, Unicode normal forms are equal, so they need one hash and bucket.
+    /// Returns a name as it is sent and stored. Swift treats the Unicode normal forms of a name as equal, so all forms
+    /// must get the same hash and bucket.
     static func canonical(_ name: String) -> String {
         name.utf8.allSatisfy { $0 < 0x80 } ? name : name.precomposedStringWithCanonicalMapping
     }

@@ -78,7 +78,8 @@ extension StorageKey {
         return left == right
     }
 
-    /// Returns a canonical encoding. Includes the schema, because writing an equal value again may raise it.
+    /// Returns a canonical encoding. Includes the schema, because storing an equal value with a higher schema is a
+    /// change.
     private func canonical(_ data: Data) throws -> Data {
         let schema = try KeyValue(data).schema
         let bytes = try CompactCodec(mode: .deterministic).encode(decode(data))

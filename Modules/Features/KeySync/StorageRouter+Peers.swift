@@ -10,7 +10,8 @@ public import MeshTransport
 extension StorageRouter {
     /// Reads the connection's store and starts the exchange with peers. Values that you set before this call count as later
     /// than stored ones.
-    /// - Throws: `KeySyncError.Code.alreadyAttached`; `ConnectionError.idInUse`; an error of the store.
+    /// - Throws: `KeySyncError.Code.alreadyAttached`; `KeySyncError.Code.tooLarge` if a value that you set before this
+    ///   call doesn't fit; `ConnectionError.idInUse`; an error of the store.
     public func attach(to connection: any SessionConnection) async throws {
         guard self.connection == nil else { throw KeySyncError(.alreadyAttached) }
         try connection.claim(KeyMessage.featureID, for: StorageRouter.self)
@@ -43,7 +44,8 @@ extension StorageRouter {
     /// store, a clock or a session, attach to a `TransportConnection`.
     ///
     /// - Parameter transport: started by this call. For a structure, which has no identity, make a `TransportConnection`.
-    /// - Throws: `KeySyncError.Code.alreadyAttached`; `ConnectionError.idInUse`.
+    /// - Throws: `KeySyncError.Code.alreadyAttached`; `KeySyncError.Code.tooLarge` if a value that you set before this
+    ///   call doesn't fit; `ConnectionError.idInUse`.
     public func attach(over transport: any SessionSyncTransport & AnyObject) async throws {
         try await attach(to: TransportConnection.shared(over: transport))
     }
@@ -52,7 +54,7 @@ extension StorageRouter {
     /// value set from now on counts as later than those in the next connection's store.
     public func detach() {
         listeners.cancel()
-        // If this fails, keys are pending after the next `attach` until their peers answer a request.
+        // If the write fails, keys are pending after the next `attach` until their peers have answered a request.
         try? persist(includingPeers: true)
         (connection, route, replica.peers, peerStore, sent) = (nil, nil, [:], KeyPeerStore(), [:])
         attached.withLock { $0 = nil }

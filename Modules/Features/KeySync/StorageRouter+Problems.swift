@@ -17,7 +17,7 @@ extension StorageRouter {
         for name in names where failures.removeValue(forKey: name) != nil { board.solve(.unreadableValue, of: name) }
     }
 
-    /// Reports a value that the key's rules keep here, although the app means it to travel.
+    /// Reports a value that stays on this device although its key's rules ask for it to be sent.
     func reportIfNotSent(_ change: KeyBatch.Change) {
         guard change.data != nil, change.rule.isEligible,
             change.rule.policy == .automaticSmall || change.rule.sharesSecured

@@ -96,8 +96,8 @@ public actor StorageRouter {
 
     /// Applies several changes, written in one batch and sent together.
     /// - Parameter urgency: `wake` also wakes a suspended watch app, as in `set`.
-    /// - Throws: `KeySyncError.Code.tooLarge`; the changes before that one are stored and sent, and the later ones are dropped.
-    ///   An error of the store, with the same effect as in `set`.
+    /// - Throws: `KeySyncError.Code.tooLarge`; the changes before the one that is too large are stored and sent, and
+    ///   the later ones are dropped. Or an error of the store, with the same effect as in `set`.
     public func commit(_ batch: KeyBatch, urgency: SessionUrgency = .normal) throws {
         try write(batch.changes, urgency)
     }

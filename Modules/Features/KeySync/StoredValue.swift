@@ -9,14 +9,14 @@ public import Observation
 
 /// A stored value for a view: observable, on the main actor.
 ///
-/// A change appears at once and is written soon after, in order. Of several changes in one turn, the last is written. All
-/// values of one message from a peer appear in one turn. If the stored value can't be read, `value` keeps the last one and
-/// `error` has the reason.
+/// A change appears at once and is written soon after, in order. If the app changes the value several times in one turn
+/// of the main actor, only the last change is written. All values of one message from a peer appear in one turn. If the
+/// stored value can't be read, `value` keeps the last one and `error` has the reason.
 @MainActor @Observable
 public final class StoredValue<Value: Codable & Sendable> {
     /// The current value on this device. Change it with `set`.
     public private(set) var value: Value
-    /// The reason why `value` isn't the stored one or couldn't be stored. Nil once it is.
+    /// The reason why `value` couldn't be stored, or isn't the stored one. Nil once `value` is the stored value.
     public private(set) var error: (any Error)?
     @ObservationIgnored private let key: StorageKey<Value>
     @ObservationIgnored private let initialValue: Value

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Sends the bytes of one key if its rules allow it, with the interface of the reference.
+/// Sends the bytes of one key if its rules allow it. Has the interface of LocalData's type of the same name.
 public struct SyncHelper: Sendable {
     private let router: StorageRouter
 

@@ -20,7 +20,7 @@ struct RequestCall: Sendable {
         case submitting(UUID)
         /// The next attempt comes at that time, or when the peer becomes reachable.
         case pausing(until: Duration)
-        /// A live copy was sent. It counts as lost if the peer shows no sign by then.
+        /// A live copy was sent. It counts as lost if neither a receipt nor an answer arrives by then.
         case listening(until: Duration)
         /// The call waits for its reply. Nothing more will be sent.
         case awaitingReply
@@ -47,7 +47,8 @@ struct RequestCall: Sendable {
     var phase = Phase.awaitingReply
     var hasFallenBack = false
     var attempts = 1
-    /// Delays of attempts while the peer seems unreachable, because reachability reports may be wrong.
+    /// Delays between attempts while the peer seems unreachable. The call still tries, because reachability reports may
+    /// be wrong.
     var backoff = Backoff(from: RetryPolicy.gap * 2, to: .seconds(2))
     /// True if the call has waited for the peer since the last attempt.
     var hasWaited = false

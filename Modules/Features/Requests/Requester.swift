@@ -147,8 +147,8 @@ extension Requester {
     }
 
     /// Sends a fire-and-forget request.
-    /// - Returns: true once the request is on its way or waits for the peer; on a kept lane, once the transport has it. False
-    ///   if it failed before.
+    /// - Returns: true once the request is on its way or waits for the peer. On the lanes `queue` and `latest`, true
+    ///   only once the transport has the request. False if it failed before that.
     func sendWithoutReply(_ call: RequestCall) async throws(ConnectionError) -> Bool {
         let accepted = AsyncValue<Bool>()
         try begin(call) { $0.waiters[call.id] = accepted }

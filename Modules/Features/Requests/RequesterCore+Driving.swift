@@ -6,7 +6,7 @@ import MeshTransport
 
 /// Chooses the lanes of a call, and makes its attempts.
 extension RequesterCore {
-    /// The lifetime of a fire-and-forget request on a kept lane.
+    /// The lifetime of a fire-and-forget request on the lanes `queue` and `latest`.
     static let keptLifetime = Duration.seconds(7 * 24 * 3600)
 
     /// Hands a copy to the transport, unless the call must first wait for the peer or fall back.
@@ -79,7 +79,8 @@ extension RequesterCore {
         var gap = RetryPolicy.gap
         if error == .notReachable, call.options.delivery == .queued {
             guard enqueue(call, now) else { return }
-            // A live request counts as accepted now. A kept one counts once the transport has it.
+            // A fire-and-forget request counts as accepted now if its first lane is live. On other lanes, it counts
+            // once the transport has it.
             if call.options.strategy.primaryMethod == .live { direct(.wake(call.id, true)) }
             gap = calls[call.id]?.backoff.next() ?? gap
         } else if !countAttempt(of: call, after: error) {

@@ -49,13 +49,14 @@ extension RequesterCore {
     }
 
     private mutating func emptySlot(_ id: UUID, type: String, peer: SessionPeer?, _ now: RequestContext) {
-        // A peer could trigger this any number of times. A request that stays in its slot still expires.
+        // Bounded, because a peer could trigger this any number of times. A request that stays in its slot still
+        // expires.
         guard writes.count < Self.callsMax else { return }
         _ = submit(RequestMessage(.none, id: id, type: type), mode: .latestSnapshot, to: peer, of: nil)
         writeNext(now)
     }
 
-    /// Starts the next write if the transport has finished the current one, which had this copy.
+    /// Ends the current write, if it was for this copy, and starts the next one.
     mutating func endWrite(_ copy: UUID, _ now: RequestContext) {
         guard currentWrite == copy else { return }
         currentWrite = nil

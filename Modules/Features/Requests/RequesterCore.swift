@@ -43,7 +43,7 @@ struct RequesterCore: Sendable {
     /// Copies to be written into slots after the current one.
     var writes: [RequestCopy] = []
     var currentWrite: UUID?
-    /// Copies that the transport was given and hasn't accepted yet, with the calls' IDs. A withdrawn copy is missing.
+    /// Copies that the transport hasn't accepted yet: the call's ID by the copy's ID. A withdrawn copy is removed.
     private(set) var submitting: [UUID: UUID] = [:]
     private(set) var waits: [Wait] = []
     /// IDs of reachable peers. The empty ID stands for a peer that the transport can't name.
@@ -66,7 +66,8 @@ struct RequesterCore: Sendable {
     /// Maximum number of peers whose clocks are remembered. Equals the bound in MeshDelivery.
     static let clocksMax = 1024
 
-    /// Remembers a peer's clock. If there are too many, forgets unreachable peers; requests to them expire by this clock.
+    /// Remembers a peer's clock. If there are too many, forgets those of unreachable peers; requests to such a peer
+    /// then expire by this device's clock.
     mutating func noteClock(of peerID: String, aheadBy milliseconds: Int64) {
         if clockAhead[peerID] == nil, clockAhead.count >= Self.clocksMax {
             clockAhead = clockAhead.filter { reachable.contains($0.key) }
@@ -162,7 +163,8 @@ extension RequesterCore {
         direct(.wake(call.id, true))
     }
 
-    /// Withdraws other copies, because the peer has the request. Does nothing if several peers were asked and may run it.
+    /// Withdraws all copies, because the peer has the request. Does nothing if several peers were asked, because each
+    /// may run it.
     mutating func withdrawRedundantCopies(of call: RequestCall, _ now: RequestContext) {
         if call.options.peer != nil || now.peers.count <= 1 { withdrawCopies(of: call) }
     }

@@ -35,12 +35,13 @@ final class Responder: Sendable {
         var sendingCount = 0
         var heldBytes = 0
         var sendingBytes = 0
-        /// Waiting requests by peer ID. A peer with an entry is being served.
+        /// Waiting requests by peer ID. While a peer has an entry, even an empty one, a task runs its requests.
         var queues: [String: [Job]] = [:]
         var waitingCount = 0
         /// Replies of an earlier process to peers that the transport hasn't met yet.
         var restoredReplies: [(peerID: String, reply: RequestMessage)] = []
-        /// Resolved by the next registration. Requests without a handler wait for it. Nil after `registrationGracePeriod`.
+        /// Resolved when the app registers a handler, and when `registrationGracePeriod` ends. Requests without a
+        /// handler wait for it. Nil after the grace period.
         var registration: AsyncValue<Bool>? = AsyncValue()
         /// True once the store has failed through all retries. Then no request waits for it until it works again.
         var isStoreLost = false
@@ -187,8 +188,9 @@ extension Responder {
 // MARK: - A store that fails for a moment
 
 extension Responder {
-    /// Uses the store. Retries for about three seconds, because the sender may not send a kept request again. Requests
-    /// behind it wait meanwhile. After that, failures throw at once until the store works again.
+    /// Calls `body`, which uses the store. If the store fails, retries for about three seconds, because the sender may
+    /// not repeat a request from the lanes `queue` and `latest`. Requests behind this one wait meanwhile. After that,
+    /// failures throw at once until the store works again.
     /// - Throws: the error of the last attempt.
     private func withStore<Value: Sendable>(
         isPatient: Bool = true, _ body: () async throws -> Value

@@ -4,7 +4,8 @@ import MeshConnection
 public struct RetryPolicy: Sendable, Hashable {
     /// Maximum number of attempts, at least 1. Waiting for the peer is no attempt.
     public let maxAttempts: Int
-    /// The time from the call to the answer, including every attempt and wait. The peer doesn't handle a request that is older.
+    /// Maximum time from the call to the answer, including every attempt and wait. The peer doesn't handle a request
+    /// that is older.
     public let timeout: Duration
 
     /// The time between two attempts: 200 milliseconds.
@@ -35,7 +36,7 @@ public struct RetryPolicy: Sendable, Hashable {
         }
     }
 
-    /// The time that a live attempt waits for a sign of the peer.
+    /// The time that a live attempt waits for a receipt or an answer from the peer.
     var patience: Duration { min(.seconds(2), timeout / 4) }
 }
 

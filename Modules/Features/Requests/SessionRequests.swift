@@ -59,8 +59,8 @@ public final class SessionRequests: Sendable {
     /// Handles requests of that type from now on, replacing an earlier handler. Live requests may run the handler several times
     /// concurrently. The handler must return, because the queued requests of a peer run one after another.
     ///
-    /// The same line may register a type again, as when a view appears again. If it replaces the handler from another line,
-    /// `handlerReplaced` is one of the ``problems``.
+    /// The same line of code may register a type again, for example whenever a view appears. If a handler replaces one
+    /// from another line, `handlerReplaced` is one of the ``problems``.
     public func register<R: SessionRequest>(
         _ type: R.Type, fileID: StaticString = #fileID, line: UInt = #line,
         handler: @escaping @Sendable (R) async throws -> R.Response
@@ -105,7 +105,8 @@ extension SessionRequests {
     /// Sends a request that has no answer. Returns when the request is on its way or waits for the peer. A lasting failure is
     /// one of the ``problems``; the connection's diagnostics have every failure.
     ///
-    /// The request is valid for seven days on a kept lane, otherwise for ten seconds.
+    /// The request is valid for seven days if it is sent over the queue or the slot for the newest request, and
+    /// otherwise for ten seconds.
     public func send<R: FireAndForgetRequest>(
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue, to peer: SessionPeer? = nil
     ) async {
@@ -204,7 +205,7 @@ extension ConnectionError {
     }
 }
 
-// MARK: - The queue, and who is there
+// MARK: - Waiting requests and reachability
 
 extension SessionRequests {
     /// A request that waits for its peer.

@@ -36,7 +36,7 @@ enum JSONFields {
             || left.map { String(decoding: $0, as: UTF8.self) } == right.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Returns the held JSON with the changes of a type that may know only a part of it.
+    /// Applies a change to JSON of which the app's type may know only a part.
     /// - Parameters:
     ///   - old: the type's encoding of what it has read from `held`.
     ///   - new: the type's encoding after the change.

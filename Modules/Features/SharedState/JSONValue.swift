@@ -96,8 +96,8 @@ extension JSONValue {
         }
     }
 
-    /// Keeps the held form of each element that equals an old one. If equally many new and old elements are left, patches the
-    /// old ones to the new ones in order, but only pairs with equal `id` members.
+    /// Keeps the held form of each new element that equals an old one. If as many old elements as new ones are left
+    /// over, pairs them in order, and patches each pair whose `id` members are equal or both missing.
     private static func patched(_ held: [JSONValue], from old: [JSONValue], to new: [JSONValue]) -> [JSONValue] {
         var places = Dictionary(grouping: old.indices.reversed()) { old[$0] }
         var patched = new

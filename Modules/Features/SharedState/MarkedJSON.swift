@@ -6,7 +6,8 @@ enum JSONOrder: Int {
     /// A key and its value, of a dictionary whose keys can't be names of members.
     case pairs = 2
 
-    /// Random in each process, so no received value contains a mark. `JSONValue` removes marks, so no bytes contain one.
+    /// Random in each process, so no received value contains a mark. `JSONValue` removes marks, so no stored or sent
+    /// bytes contain one.
     private static let salt = UUID().uuidString
 
     var mark: String { "\(rawValue) \(Self.salt)" }

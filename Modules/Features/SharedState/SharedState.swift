@@ -89,8 +89,9 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
         replica.board.solve(.writeFailed)
     }
 
-    /// Takes values that were set before versions existed. They count as older than every change, and their order is unknown.
-    /// The last one stays. The others are listed in `conflicts`, or merged by the app's own merge.
+    /// Adopts values without versions, such as those that WatchConnectivitySwift 5 has left in an application context.
+    /// They count as older than every change, and their order is unknown. The last one becomes the value. The others
+    /// are listed in `conflicts`, or combined with it by the app's own merge.
     package func adopt(unversioned values: [State]) { replica.adopt(unversioned: values) }
 
     /// Notes the error that keeps the value from a device that reads only application contexts; nil once it has the value.

@@ -73,8 +73,9 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
 
     /// Returns the changes that turn the register's value, shown to the app as `old`, into `new`.
     ///
-    /// Fields with the same JSON in `old` and `new` keep their held form, which may differ from both. Members that this type
-    /// doesn't know stay. Both hold only while the type decodes the same value from the result as from `new`.
+    /// Fields with the same JSON in `old` and `new` keep their held form, which may differ from both. Members that this
+    /// type doesn't know stay. Where the type would then decode another value than from `new`, the form in `new` is
+    /// used instead.
     /// - Parameter read: the value decoded from `new`.
     func change(
         from old: [String: Data], to new: [String: Data], read: State, in register: StateRegister
@@ -191,7 +192,8 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
     }
 }
 
-/// Finds the held forms of fields from which a type decodes the same value as from its own forms.
+/// Finds out which fields can keep the form that the register holds: the app's type must decode the same value from it
+/// as from the type's own encoding.
 private struct StateReader<State: Codable & Sendable & Equatable> {
     /// Maximum number of attempts to decode. After that the type's own forms are used.
     private static var triesMax: Int { 64 }
@@ -201,7 +203,8 @@ private struct StateReader<State: Codable & Sendable & Equatable> {
     /// The value decoded from `fields`.
     let value: State
 
-    /// Returns the fields in the given forms, except forms from which the type decodes another value. Bisects to find these.
+    /// Returns the fields in the given forms where possible. A form from which the type decodes another value isn't
+    /// used; bisection finds these forms.
     /// - Parameter forms: nil for a field to be removed.
     func fields(keeping forms: [String: Data?]) -> [String: Data] {
         guard !forms.isEmpty else { return fields }

@@ -28,8 +28,9 @@ enum StateLimits {
     static let answerTime = Duration.seconds(2)
     /// Maximum time by which a stamp may be ahead of the wall clock. Beyond it, diagnostics report the stamp.
     static let aheadMilliseconds: UInt64 = 86_400_000
-    /// Maximum distance of a stamp ahead of this clock at which its sender is asked to repeat the message, every two
-    /// seconds: more than two hours of catching up. A sender further ahead repeats it on its own, at growing intervals.
+    /// Maximum distance of a stamp ahead of this clock at which this device asks the sender to repeat the message,
+    /// every two seconds. At that rate, catching up takes more than two hours. A sender that is further ahead repeats
+    /// the message on its own, at growing intervals.
     static let catchUpMax: UInt64 = 1 << 28
 
     static func tooManyFields(_ count: Int) -> ConnectionError {

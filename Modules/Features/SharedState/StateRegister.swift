@@ -5,12 +5,14 @@ import MeshRegister
 
 // A delta-state CRDT: peers exchange only the entries that the other one lacks, with a vector that says what the sender has
 // seen (Almeida, Shoker, Baquero: Delta State Replicated Data Types, 2018). Terms:
-//   author   a peer with one store (`StateVersion`). A provisional author stands in for it until peers have vouched.
+//   author   a peer with one store (`StateVersion`). A provisional author replaces it until the known peers have
+//            confirmed that they know no later change of the author.
 //   version  a stamp of a hybrid logical clock, and an author. The later stamp wins, then the higher author.
 //   entry    the JSON of a field or value, with its version
 //   vector   for each author the stamp up to which every change was seen
 // A whole value and each field are last-writer-wins registers. Values for an app's own merge are a multi-value register
-// (Shapiro et al.: A comprehensive study of CRDTs, 2011): a merged result must not outlive the values it was made from.
+// (Shapiro et al.: A comprehensive study of CRDTs, 2011). It keeps the values and not their merged result, because the
+// result must not outlive the values it was made from.
 // Invariant: a replica whose vector covers a version has that entry or a newer one of the same name.
 
 /// The replicated register behind a shared state, as a value without I/O.
@@ -64,7 +66,8 @@ struct StateRegister: Hashable, Sendable, Codable {
         if !entry.isDefault { vector.note(version) }
     }
 
-    /// Gives an author's entries later than `since`, and those of its provisional authors, new stamps and another author.
+    /// Moves an author's entries later than `since` to another author, with new stamps. Includes entries of its
+    /// provisional authors.
     mutating func rename(_ author: String, to newAuthor: String, since: HybridTimestamp, _ stamp: () -> HybridTimestamp)
     {
         for name in slots.keys.sorted() {
@@ -182,8 +185,9 @@ struct StateRegister: Hashable, Sendable, Codable {
         vector.trim(to: StateLimits.authorsMax, bytes: StateLimits.authorsBytesMax, keeping: kept)
     }
 
-    /// Returns the values to be merged that fit, always including the newest. All peers choose the same values in any order of
-    /// arrival: a value that doesn't fit among some doesn't fit among more.
+    /// Returns the newest values to be merged that fit within the limits; always at least one. All peers choose the
+    /// same values, whatever the order of arrival: a value that doesn't fit together with some newer values doesn't fit
+    /// together with more of them either.
     private static func newest(_ entries: [StateEntry]) -> [StateEntry] {
         var bytes = 0
         let kept = entries.reversed().prefix(StateLimits.siblingsMax).prefix { entry in
@@ -205,7 +209,7 @@ struct StateRegister: Hashable, Sendable, Codable {
     func entries(missingFrom seen: StateVector) -> [StateMessage.Item] {
         let lacksRemovals = !seen.includes(forgotten)
         let missing = slots.flatMap { name, entries -> [StateMessage.Item] in
-            // Values to be merged are sent together, because the receiver takes a missing one as replaced.
+            // Values to be merged are sent together, because the receiver treats a missing one as replaced.
             let isMissing = lacksRemovals || entries.contains { !seen.covers($0.version) }
             return isMissing ? entries.map { StateMessage.Item(name: name, entry: $0) } : []
         }

@@ -113,7 +113,7 @@ extension StateReplica {
         showProgress()
     }
 
-    /// Drops suspicions because of another state, which this device has now created too.
+    /// Drops the suspicions that another state has caused, because this device has now created that state too.
     func appeared(_ featureID: String, _ sessionID: UUID) {
         for (peerID, suspect) in suspects where suspect.featureID == featureID && suspect.sessionID == sessionID {
             suspects[peerID] = nil

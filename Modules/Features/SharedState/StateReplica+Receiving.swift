@@ -46,7 +46,8 @@ extension StateReplica {
 
     private func boundPeers() {
         guard peers.count > StateLimits.peersMax else { return }
-        // A forgotten peer that the transport knows would count as new, and would be sent everything again.
+        // Keeps the peers that the transport knows. If forgotten, they would count as new and would be sent everything
+        // again.
         let known = Set(connection.transport.knownPeers.map(\.id))
         let silent = peers.filter { !known.contains($0.key) }
             .sorted { ($0.value.turn, $0.key) < ($1.value.turn, $1.key) }
@@ -97,8 +98,9 @@ extension StateReplica {
             .deliveryFailed(requestType: featureID, error: error, willRetry: false))
     }
 
-    /// Refuses unusable stamps, and stamps that the clock here doesn't exceed yet: no change could replace their entries. In the
-    /// second case the clock has come nearer, and the sender is asked to repeat its message.
+    /// Refuses a message with a stamp that is unusable, or that this device's clock can't exceed yet: no change could
+    /// replace its entries. In the second case, this call moves the clock closer to the stamp, and the sender is asked
+    /// to repeat its message.
     /// - Throws: `incompatiblePeer`.
     private func advanceClock(for message: StateMessage, from sender: String) throws(ConnectionError) {
         guard let newest = message.stamps.max() else { return }
@@ -182,9 +184,10 @@ extension StateReplica {
         boundPeers()
     }
 
-    /// Ends the provisional author once each known peer has vouched: it was asked in this launch, and knows no change of this
-    /// peer that is missing here. A restored store lacks its author's last changes. If the author continued, its next change
-    /// would count them as seen here ("Restored stores" in Docs/Guides/SharedState.md).
+    /// Ends the provisional author once each known peer has answered in this launch, and has shown that it knows no
+    /// change of this author that is missing here. A store restored from a backup lacks its author's last changes. If
+    /// the author continued, its next change would mark them as seen here ("Restored stores" in
+    /// Docs/Guides/SharedState.md).
     private func confirmAuthor() {
         guard provisional != nil, peers.values.allSatisfy(\.hasConfirmedAuthor) else { return }
         provisional = nil

@@ -1,4 +1,4 @@
-/// An IPv4 or IPv6 address, as integers in network order.
+/// An IPv4 or IPv6 address, stored as integers.
 public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// 32 bits; the first byte is the most significant.
     case v4(UInt32)

@@ -26,7 +26,8 @@ public protocol ServiceObserver: AnyObject, Sendable {
     func found(_ service: FoundService)
     /// Reports that a service said goodbye or its records expired.
     func lost(instance: String)
-    /// Reports that another host has the announced name. The announcement continues under this one.
+    /// Reports that the service is announced under this name instead, because the requested one is too long or another
+    /// host has it.
     func renamed(to instance: String)
     /// Reports that the discovery has ended for good.
     func failed(_ error: DiscoveryError)
@@ -113,7 +114,7 @@ public struct FoundService: Hashable, Sendable {
 
 /// An address at which a service can be reached.
 public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The IP address as text.
+    /// The IP address of the service's host.
     public var ip: IPAddress
     /// The number of the network interface on which the address was heard. A link-local address is reachable only
     /// through it.
@@ -153,7 +154,7 @@ public struct DiscoveryError: CodedError, Hashable {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        /// No interface of this machine carries multicast.
+        /// This machine doesn't have the named interface, or no longer has it.
         public static let noInterface = Code(description: "noInterface")
         /// Another process has port 5353 and doesn't share it.
         public static let portTaken = Code(description: "portTaken")

@@ -5,8 +5,9 @@
 
     /// One side of the agreement on the keys of sealed datagrams: X25519 (RFC 7748) with single-use keys.
     ///
-    /// Each side sends its public key over the TLS connection that has proven both identities, and nowhere else. The
-    /// agreement can't be copied and consumes itself: the same keys for a second channel would repeat every nonce.
+    /// Each side sends its public key only in a message that proves its identity: over TLS in a `UDPLink`, or in a
+    /// sealed hello through a relay. The agreement can't be copied, and `agree` consumes it: a second channel with the
+    /// same keys would repeat every nonce.
     public struct DatagramKeyAgreement: ~Copyable, Sendable {
         /// The number of bytes in a public key.
         public static let publicKeyByteCount = 32
@@ -30,7 +31,8 @@
         ///   - publicKey: The other side's public key, 32 bytes.
         ///   - local: The peer ID that this side has proven on the connection.
         ///   - remote: The peer ID that the other side has proven.
-        ///   - isInitiator: True on the side that opened the connection, and false on the other.
+        ///   - isInitiator: True on one side and false on the other. In a `UDPLink` it is true on the side that dialed,
+        ///     and through a relay on the side with the lower ID.
         /// - Throws: `malformed` if the key isn't 32 bytes or is this side's own, `weakKey`.
         public consuming func agree(
             with publicKey: [UInt8], local: PeerID, remote: PeerID, isInitiator: Bool

@@ -1,7 +1,7 @@
 #if UDP || MQTT || WebSocket
     public import MeshBase
 
-    /// An error that ended a pairing. No peer is trusted.
+    /// An error that ended a pairing. The other device hasn't become trusted.
     public struct PairingError: ExplainedError, Hashable, Sendable {
         public let description: String
 

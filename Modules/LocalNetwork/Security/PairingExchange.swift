@@ -10,8 +10,9 @@
 
     /// One side of an exchange by which two devices that have never met come to trust each other's keys.
     ///
-    /// The exchange runs over a TLS connection on which each device has proven its key, and neither key is trusted yet.
-    /// A value without I/O and without a clock.
+    /// With `UDPPairing`, the exchange runs over a TLS connection on which each device has proven its key. With
+    /// `MQTTPairing`, its messages are sealed with the secret, and each device proves its key later, when it connects.
+    /// Neither key is trusted before the exchange ends. A value without I/O and without a clock.
     ///
     /// - `secret`: one device shows a `PairingSecret`, and the other reads it. Each proves that it knows the secret by
     ///   an HMAC-SHA256 over both keys, both nonces, both names and the roles. The secret itself isn't sent.
@@ -30,11 +31,11 @@
             case digits
         }
 
-        /// The side of an exchange. The initiator is the side that opened the connection.
+        /// One of the two sides of an exchange.
         public enum Role: UInt8, Sendable, Hashable {
-            /// The side that opened the connection.
+            /// The side that sends the first message. Over TLS, it opened the connection.
             case initiator = 1
-            /// The side that accepted the connection.
+            /// The side that receives the first message. Over TLS, it accepted the connection.
             case responder = 2
         }
 
@@ -100,7 +101,8 @@
         case send([UInt8])
         /// The six digits to show. Ask the user if the other device shows the same, and call `confirm`.
         case compare(code: String)
-        /// The exchange has succeeded. Trust the other side's key: it belongs to the intended device. `name` is sanitized.
+        /// The exchange has succeeded. Trust the other side's key: it belongs to the intended device. `name` is
+        /// sanitized.
         case paired(name: String)
     }
 

@@ -23,9 +23,9 @@
 
         /// Reads a secret from its text.
         ///
-        /// - Parameter text: A text in the format of `text`. Case doesn't matter, and hyphens and spaces may be
-        ///   anywhere. The letters O, I and L are read as the digits 0, 1 and 1. The result is nil if the text is
-        ///   invalid or its checksum is wrong.
+        /// - Parameter text: The text that the property `text` returns, possibly typed by a person. Case, hyphens and
+        ///   spaces don't matter. The letters O, I and L are read as the digits 0, 1 and 1. The result is nil if the
+        ///   text is invalid or its checksum is wrong.
         public init?(_ text: String) {
             guard text.utf8.count <= Self.textBytesMax else { return nil }
             var digits: [UInt8] = []
@@ -91,8 +91,9 @@
             }
         }
 
-        /// Returns the CRC-12 with the polynomial x^12 + x^11 + x^3 + x^2 + x + 1. It detects every error within 12
-        /// bits: one character, or two neighbors. It starts with ones, so a text of zeros is invalid.
+        /// Returns the CRC-12 with the polynomial x^12 + x^11 + x^3 + x^2 + x + 1. It detects every error that spans at
+        /// most 12 bits: one wrong character, or two swapped neighbors. Its initial value is all ones, so a text of
+        /// zeros is invalid.
         private static func checksum(of bytes: [UInt8]) -> UInt16 {
             bytes.reduce(0xFFF) { checksum, byte in
                 (0..<8).reduce(checksum ^ UInt16(byte) << 4) { checksum, _ in

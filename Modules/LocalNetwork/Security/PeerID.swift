@@ -15,7 +15,7 @@
         ///
         /// - Parameter bytes: 32 bytes. For any other number the result is nil.
         public init?(bytes: some Collection<UInt8>) {
-            // Other modules call this, and generic code across modules costs a call per byte.
+            // Other modules call this, and unspecialized generic code would cost a call per byte.
             let id = bytes.withContiguousStorageIfAvailable { PeerID(UnsafeRawBufferPointer($0)) }
             guard let id = id ?? Array(bytes).withUnsafeBytes({ PeerID($0) }) else { return nil }
             self = id

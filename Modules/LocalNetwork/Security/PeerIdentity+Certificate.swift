@@ -8,7 +8,7 @@
         /// Creates a self-signed TLS certificate with a random serial number and a subject that reveals nothing. Each
         /// call creates another certificate for the same key, so peers see the same peer ID.
         ///
-        /// Peers that have pinned the key ignore the dates, which other tools may read.
+        /// Peers that have pinned the key ignore the dates. Other tools may check them.
         ///
         /// - Parameter validity: The duration for which the certificate is valid.
         /// - Throws: `SecurityError` with `invalidArgument` for dates that a certificate can't represent.
@@ -36,7 +36,7 @@
                         try ExtendedKeyUsage([.serverAuth, .clientAuth])
                     },
                     issuerPrivateKey: .init(key))
-                // The library returns the signed content but not the signature, so sign again.
+                // swift-certificates returns the signed content but not the signature, so sign again.
                 let content = Array(certificate.tbsCertificateBytes)
                 let signature = Array(try key.signature(for: content).derRepresentation)
                 return DER.sequence(content + Self.ecdsaWithSHA256 + DER.bitString(signature))

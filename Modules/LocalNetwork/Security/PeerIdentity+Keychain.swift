@@ -20,7 +20,7 @@
             item[kSecValueData as String] = made.key.rawRepresentation
             item[kSecAttrAccessible as String] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
             let status = SecItemAdd(item as CFDictionary, nil)
-            // Another process was faster.
+            // Another process created the item first.
             if status == errSecDuplicateItem, let stored = try Self.load(query) {
                 self = stored
                 return

@@ -22,8 +22,9 @@
         /// Reads the identity from a file, or creates the file with mode 0600. If two processes create it at the same
         /// time, both get the first one's identity.
         ///
-        /// The file is a private key in PEM (PKCS #8, RFC 5958) that includes the public key. A file that differs by
-        /// one byte from the key's encoding is damaged. An existing file is never changed. Blocks during disk access.
+        /// The file is a private key in PEM (PKCS #8, RFC 5958) that includes the public key. A file that differs from
+        /// this encoding, even by one byte, counts as damaged. An existing file is never changed. Blocks during disk
+        /// access.
         ///
         /// - Throws: `SecurityError`: `notPrivate` if the file belongs to another user or others may read it,
         ///   `damaged`, `missing` if its folder doesn't exist, `invalidArgument`, `systemCallFailed`.

@@ -1,8 +1,8 @@
 #if UDP || MQTT || WebSocket
     /// The record of accepted counters. Each is accepted at most once, and only if not too far behind the highest.
     ///
-    /// The bitmap of RFC 6479: a ring of words, of which one is cleared ahead, so nothing is ever shifted. O(1), and
-    /// O(words) for a jump.
+    /// The bitmap of RFC 6479: a ring with one word more than the window needs. So it clears whole words and never
+    /// shifts bits. O(1); O(words) if the counter jumps.
     struct ReplayWindow: Sendable {
         enum Verdict: Equatable {
             case fresh, seen, tooOld
@@ -16,7 +16,7 @@
         /// The highest accepted counter plus 1; 0 while there is none.
         private(set) var end: UInt64 = 0
 
-        /// Returns the result that `insert` would have, without changing anything.
+        /// Returns whether a counter may be accepted. Changes nothing.
         func verdict(on counter: UInt64) -> Verdict {
             if counter >= end { return .fresh }
             if end - counter > Self.size { return .tooOld }

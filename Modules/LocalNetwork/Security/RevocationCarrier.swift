@@ -40,7 +40,7 @@
         ///
         /// - Parameters:
         ///   - transport: A transport that hasn't started, and whose peer IDs are those of the peers' keys.
-        ///   - current: Returns the same transport, which it holds weakly; nil once it has gone.
+        ///   - current: Returns the same transport, or nil once it was released. It must hold the transport weakly.
         package init(
             _ trustedPeers: TrustedPeers, over transport: any SessionSyncTransport,
             current: @escaping @Sendable () -> (any SessionSyncTransport)?
@@ -58,7 +58,7 @@
         }
 
         private func receive(_ envelope: AnySessionSyncEnvelope) {
-            // Delivery accepts messages only in the sender's own name.
+            // Delivery rejects messages whose source isn't the peer that sent them, so this ID is proven.
             guard let sender = PeerID(envelope.metadata.sourcePeerID), trustedPeers.contains(sender),
                 envelope.encodedByteCount ?? 0 <= 2 * RevocationNotice.bytesMax,
                 let notice = (try? envelope.decodePayload(as: [UInt8].self)).flatMap({ RevocationNotice($0) })

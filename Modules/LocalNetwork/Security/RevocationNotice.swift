@@ -23,7 +23,7 @@
             (self.statements, self.answeredNumber, self.wantsAnswer) = (statements, answeredNumber, wantsAnswer)
         }
 
-        /// The number that an answer repeats; 0 without statements.
+        /// The highest number of the statements, which an answer repeats; 0 without statements.
         var number: UInt64 { statements.last?.number ?? 0 }
 
         /// Parses a notice.

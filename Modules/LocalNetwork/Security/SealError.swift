@@ -1,8 +1,8 @@
 #if UDP || MQTT || WebSocket
     public import MeshBase
 
-    /// An error of sealing or opening a datagram, or of a key agreement. It has one byte, because an attacker can cause
-    /// a million a second.
+    /// An error of sealing or opening a datagram, or of a key agreement. It takes one byte, because an attacker can
+    /// cause a million of these errors per second.
     public struct SealError: ExplainedError, Hashable, Sendable {
         enum Value: UInt8 {
             case malformed, unknownKey, replayed, tooOld, forged, oversized, exhausted, weakKey

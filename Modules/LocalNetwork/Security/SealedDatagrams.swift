@@ -14,10 +14,11 @@
     /// Packets may be lost or reordered. Each direction has its own key.
     ///
     /// A packet consists of its key's ID (8 bytes), a counter (8 bytes), the ciphertext and a tag (16 bytes). Numbers
-    /// are big-endian. The header is authenticated too. In a bundle, the lowest bit of the key's ID is flipped.
+    /// are big-endian. The header is authenticated too. If a packet holds several messages (a bundle), the lowest bit
+    /// of its key ID is flipped.
     ///
-    /// Not copyable: two copies would use a nonce twice. Not safe to use from two threads at once. The two halves can
-    /// be separated and used on one thread each. `DatagramKeyAgreement` creates the channel.
+    /// The channel can't be copied: two copies would use a nonce twice. Don't use it from two threads at once. You can
+    /// separate its two halves and use each of them on one thread. `DatagramKeyAgreement` creates the channel.
     @frozen public struct SealedDatagrams: ~Copyable, Sendable {
         /// The number of bytes that a packet has in addition to its plaintext.
         public static let overhead = 32

@@ -7,7 +7,7 @@
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             public let description: String
 
-            /// Others may read or change the file, or it isn't a regular file. Nothing of it was used.
+            /// Other users can read or change the file, or it isn't a regular file. The library didn't use its content.
             public static let notPrivate = Code(description: "notPrivate")
             /// The stored bytes aren't those that were written. The library doesn't change them.
             public static let damaged = Code(description: "damaged")

@@ -2,9 +2,9 @@
     import MeshFoundation
 
     // Terms of lost devices; Docs/Internals/SecuritySpecification.md "Lost devices" has the protocol.
-    // - statement: a peer's claim that another peer is lost. Its reporter sends it itself to each of the user's own
-    //   peers, until they answer.
-    // - number: the version of a statement, greater than those of the reporter's earlier ones.
+    // - statement: a peer's claim that another peer is lost. The reporter itself sends it to each of the user's own
+    //   peers, and repeats it until they answer.
+    // - number: the order of a reporter's statements. Each new statement has a higher number.
     // - report: a statement that waits for the user's decision.
     // - administrator: a peer whose statements take effect without that decision.
 
@@ -12,8 +12,8 @@
     /// without I/O and without a clock: the core of `TrustedPeers`, and the content of its file.
     ///
     /// A paired peer may lie. It can only make this side hold up to `TrustedPeers.reportsMax` reports. A statement
-    /// counts once, and only for a trusted peer other than its reporter. If a peer was paired again later, an
-    /// administrator's earlier statement needs the user's decision too. A wrong clock can only cause or skip that
+    /// counts once, and only if it is about a trusted peer other than its reporter. If a peer was paired again later,
+    /// an administrator's earlier statement needs the user's decision too. A wrong clock can only cause or skip that
     /// decision.
     struct TrustLedger: Equatable, Sendable {
         /// A statement of another peer that awaits the user's decision.
@@ -25,8 +25,8 @@
 
         /// The progress of statements to and from one trusted peer.
         struct Standing: Equatable, Sendable {
-            /// The highest number of the peer's statements that the user decided on, or that took effect by the
-            /// administrator's right.
+            /// The highest number among the peer's statements that the user has decided on, or that took effect because
+            /// the peer is an administrator.
             var decidedNumber: UInt64 = 0
             /// The highest number of this side's statements that the peer has acknowledged.
             var acknowledged: UInt64 = 0
@@ -115,10 +115,12 @@
     // MARK: - Statements of other peers
 
     extension TrustLedger {
-        /// Processes a notice of `reporter`, which the connection has proven. Only the user's own devices count.
+        /// Processes a notice from `reporter`, whose identity the connection has proven. Only the user's own devices
+        /// count.
         mutating func process(_ notice: RevocationNotice, from reporter: PeerID) {
             guard let peer = peers[reporter], peer.isOwn else { return }
-            // Accept only an existing statement's number. Others are false, and could cause endless writes to the file.
+            // Accept only the number of an existing statement. A peer could invent other numbers endlessly, and each
+            // would cause a write to the file.
             if revoked.contains(where: { $0.number == notice.answeredNumber }),
                 notice.answeredNumber > standings[reporter]?.acknowledged ?? 0
             {

@@ -13,14 +13,16 @@
         /// True if the user marked the peer as their own device while pairing. Sessions admit it without an invitation.
         public let isOwn: Bool
         /// True if the user allowed this peer, while pairing, to report losses without confirmation: the peers that it
-        /// reports are revoked at once. At most four trusted peers (`TrustedPeers.administratorsMax`).
+        /// reports are revoked at once. At most four trusted peers can be administrators
+        /// (`TrustedPeers.administratorsMax`).
         public let isAdministrator: Bool
 
         /// Creates an entry for a peer.
         ///
         /// - Parameters:
         ///   - name: The device's name. Characters that can't be shown are removed, and long names are cut.
-        ///   - isAdministrator: True for an administrator, which is always the user's own device whatever `isOwn` says.
+        ///   - isAdministrator: True for an administrator. An administrator is always the user's own device, even if
+        ///     `isOwn` is false.
         public init(
             id: PeerID, name: String, since: Date = Date(), isOwn: Bool = false, isAdministrator: Bool = false
         ) {

@@ -2,7 +2,8 @@
     import MeshBase
     package import MeshFoundation
 
-    /// Support for lost devices: you revoke a device on one of your devices, and it reports that to the others.
+    /// Support for lost devices. You revoke the lost device on one of your other devices, which reports that to the
+    /// rest.
     ///
     /// The transports that use the list carry the reports between peers paired as the user's own (`isOwn`). They keep
     /// trying until each peer has answered. A report names one peer. It takes effect when a user confirms it, or at

@@ -19,10 +19,10 @@
         /// The gateway's URL: `wss://host`, or `ws://` on this machine.
         public var url: String
         /// Returns the token by which the app's server knows the user. Called for each connection, one call at a time.
-        /// nil means that the client tries again later.
+        /// If it returns nil, the client tries again later.
         public var token: @Sendable () async -> String?
-        /// True to sign the opening of the mailbox as earlier versions did, for a gateway of such a version. A
-        /// malicious gateway could then forward another gateway's challenge, and open the mailbox there.
+        /// True to connect to a gateway of an earlier version. This device's signature then doesn't name the gateway,
+        /// so a malicious gateway could forward another gateway's challenge and open the mailbox there.
         public var signsForAnyServer = false
         /// The path of a PEM file with trusted certificate authorities; nil for the system's.
         public var authoritiesPath: String?

@@ -138,7 +138,7 @@
         private var observer: (any RelayClientObserver)? { state.withLock { $0.observer } }
 
         /// Calls the core and performs its directives. Frames must leave in the core's order, so they are passed to the
-        /// socket under the lock. The socket doesn't call back.
+        /// socket under the lock. That can't deadlock, because the socket doesn't call the observer from `send`.
         @discardableResult
         private func perform<Result>(_ body: (inout MailboxClientCore, Duration) -> Result) -> Result {
             let (result, rest) = state.withLock { state in

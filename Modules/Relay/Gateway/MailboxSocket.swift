@@ -1,6 +1,6 @@
 #if WebSocket
     /// An open WebSocket to a gateway. Its methods return at once, and can be called on any thread. A broken socket
-    /// discards sent bytes.
+    /// discards the bytes passed to `send`.
     protocol MailboxSocket: Sendable {
         func send(_ bytes: [UInt8])
         /// Closes the connection properly.
@@ -19,6 +19,6 @@
         func closed(_ code: UInt16?)
     }
 
-    /// Opens a socket. Returns once it is open, or throws.
+    /// Opens a socket and reports it with `opened`. A failure is thrown, or reported with `closed` after `opened`.
     typealias MailboxDial = @Sendable (any MailboxSocketObserver) async throws -> Void
 #endif

@@ -22,7 +22,7 @@ package struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertibl
         self.words = words
     }
 
-    /// Creates an ID from 64 hexadecimal digits.
+    /// Creates an ID from 64 hexadecimal digits in lower case; nil for anything else.
     package init?(_ name: some StringProtocol) {
         let digits = Array(name.utf8)
         guard digits.count == 2 * Self.byteCount else { return nil }

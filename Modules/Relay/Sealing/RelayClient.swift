@@ -17,8 +17,8 @@
         /// Starts connecting, and reconnects until `close`. Called once. Must return soon.
         /// - Throws: An error if the configuration can never lead to a connection.
         func open(_ observer: any RelayClientObserver) throws
-        /// Subscribes to topics; a last level `#` means all topics below. Called on each connection with all topics,
-        /// and with new ones later.
+        /// Subscribes to topics; a last level `#` means all topics below. The link calls it on each connection with all
+        /// topics, and later with new ones.
         func subscribe(to topics: [String])
         /// Ends the subscription of topics.
         func unsubscribe(from topics: [String])

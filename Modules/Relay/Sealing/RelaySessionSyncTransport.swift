@@ -13,7 +13,7 @@
     /// A peer's ID is derived from its key, so no peer can impersonate another.
     public final class RelaySessionSyncTransport: DeliveringTransport {
         public let delivery: LinkTransport
-        /// The link that moves the bytes and counts them.
+        /// The link, which carries and counts the bytes.
         public let link: RelayLink
 
         /// Creates a transport over a relay. The local peer's ID is that of the configured identity.

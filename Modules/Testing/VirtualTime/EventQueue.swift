@@ -1,7 +1,7 @@
-/// Scheduled events, soonest first. Of two at the same time, the one entered first comes first.
+/// A queue of scheduled events, soonest first. Of two at the same time, the one entered first comes first.
 ///
-/// A binary heap: O(log n) to enter and to take. It moves only times and indexes; events stay in place. Inlinable, so that
-/// other modules specialize it.
+/// A binary heap: O(log n) to enter and to take. It moves only times and indexes; events stay in place. Inlinable, so
+/// that other modules specialize it.
 package struct EventQueue<Event> {
     @usableFromInline struct Entry {
         @usableFromInline let time: UInt64

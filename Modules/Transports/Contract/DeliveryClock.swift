@@ -30,7 +30,8 @@ extension DeliveryClock {
 /// A delivery clock that reads the system's clocks.
 public struct SystemClock: DeliveryClock {
     private static let start = ContinuousClock.now
-    /// A hundred years. Later deadlines are lowered to it: the runtime traps on more than 64 bits of nanoseconds.
+    /// A hundred years. `wake` uses it in place of later deadlines, because the Swift runtime traps if the nanoseconds
+    /// exceed 64 bits.
     private static let deadlineMax = Duration.seconds(3_155_760_000)
 
     /// Creates a clock that reads the same time as every other instance.

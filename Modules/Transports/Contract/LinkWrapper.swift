@@ -1,7 +1,7 @@
 package import MeshBase
 
-/// A link that wraps another one, such as a counter or a fault. It implements what it changes. This protocol forwards
-/// the rest, including requirements that have a default.
+/// A link that wraps another one, for example to count its packets or to inject faults. The conforming type implements
+/// only what it changes. This protocol forwards everything else, including requirements that have a default.
 package protocol LinkWrapper: TransportLink {
     /// The link to which everything is forwarded.
     var base: any TransportLink { get }

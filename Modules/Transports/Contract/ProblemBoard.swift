@@ -4,7 +4,7 @@ import Observation
 
 /// The problems of one object: at most 32, the newest last. Observable; safe to use from any thread.
 ///
-/// An owner over other sources of problems, such as a transport, lists their problems before its own.
+/// If an owner also shows the problems of an object below it, such as its transport, it lists those before its own.
 package final class ProblemBoard: Observable, Sendable {
     package static let problemsMax = 32
 
@@ -53,7 +53,7 @@ package final class ProblemBoard: Observable, Sendable {
         }
     }
 
-    /// Notifies observers after a change of the sources below the owner.
+    /// Notifies observers that the problems of an object below the owner have changed.
     package func touch() { registrar.withMutation(of: self, keyPath: \.problems) {} }
 
     /// Reports the problem, or solves those with that code and subject if there is none.
@@ -63,7 +63,7 @@ package final class ProblemBoard: Observable, Sendable {
 }
 
 extension ProblemBoard {
-    /// Starts the layer below, for an owner whose own start doesn't throw.
+    /// Starts a transport, and reports a failure as a problem. For owners whose own `start` doesn't throw.
     package func start(_ transport: any SessionSyncTransport) {
         do {
             try transport.start()

@@ -1,10 +1,11 @@
-/// The guarantee that a sender requests for one message. Each mode is its guarantee, not a hint.
+/// The guarantee that a sender requests for one message. A transport honors the mode or throws; a mode isn't a hint.
 public enum SessionDeliveryMode: String, Hashable, Sendable, CaseIterable, Codable {
     /// The message is sent as soon as possible, in no order.
     ///
-    /// Over a link whose platform keeps a queue (WatchConnectivity), an event is kept from the first call, even before
-    /// the first hello. It goes live to a peer that has answered, else by the queue. Over other links it isn't stored,
-    /// and `send` throws `notReachable` while no peer is connected. An engine's log repairs losses in both cases.
+    /// Over a link whose platform keeps a queue (WatchConnectivity), the transport keeps an event as soon as `send` is
+    /// called, even before the first hello. It sends the event live to a peer that has answered, and through the queue
+    /// to any other. Over other links it doesn't keep the event, and `send` throws `notReachable` while no peer is
+    /// connected. An engine's log repairs losses in both cases.
     case realtimeBestEffort
     /// Arrives once and in order for each peer and feature, when the peer is next reachable; with a durable store even
     /// after relaunches. If the queue is full, `send` waits while the peer is connected, and else throws `queueFull`.
@@ -12,7 +13,7 @@ public enum SessionDeliveryMode: String, Hashable, Sendable, CaseIterable, Codab
     /// The newest snapshot of each feature arrives, even at a peer that connects later. Older ones may never arrive.
     /// For snapshots only.
     case latestSnapshot
-    /// Requests state that this peer lacks. May be lost; the requester asks again.
+    /// Requests state that this peer lacks. The request may be lost; the requester then repeats it.
     case snapshotRequest
     /// Carries an engine's promises, vectors, acknowledgements and newest values. It isn't stored and may be lost; the
     /// next one replaces it.
@@ -31,7 +32,7 @@ public struct SessionTransportCapabilities: Hashable, Sendable {
     public let supportsRequestReply: Bool
     /// True if a send without a receiver goes to every peer.
     public let supportsBroadcast: Bool
-    /// True if peers are found without being named beforehand.
+    /// True if the transport finds peers that the app hasn't named.
     public let supportsPeerDiscovery: Bool
     /// Maximum number of bytes of one encoded payload; nil if unlimited.
     public let maximumPayloadSize: Int?
@@ -66,7 +67,8 @@ public struct SessionTransportCapabilities: Hashable, Sendable {
     }
 }
 
-/// Requirements of `SessionSyncTransport` that a transport implements itself. For others the default does less.
+/// The optional requirements of `SessionSyncTransport` that a transport implements. For any other, the default does
+/// less.
 public struct SessionTransportExtras: OptionSet, Hashable, Sendable {
     public let rawValue: Int
 
@@ -75,8 +77,8 @@ public struct SessionTransportExtras: OptionSet, Hashable, Sendable {
     /// Sending several envelopes suspends only if there is something to wait for. Without this flag, each envelope
     /// suspends the caller.
     public static let sendsAtOnce = Self(rawValue: 1 << 0)
-    /// Envelopes that arrived before a subscriber of `envelopeBatches`, or that one left unread, wait for the next
-    /// subscriber. Without this flag they are lost.
+    /// An envelope that arrives before any subscriber of `envelopeBatches`, or that a subscriber leaves unread, waits
+    /// for the next subscriber. Without this flag it is lost.
     public static let keepsUnread = Self(rawValue: 1 << 1)
     /// `cancel` and `isWaiting` work. Without this flag nothing is withdrawn, and a caller may repeat a message that is
     /// still in flight.

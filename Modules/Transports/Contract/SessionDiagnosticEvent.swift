@@ -50,8 +50,8 @@ public enum SessionDiagnosticEvent: Sendable {
     /// The peer has messages that this store doesn't remember: the store is an older copy of itself, such as a restored
     /// backup.
     case storeWentBack(peerID: String)
-    /// Another device sends hellos with this device's ID, so neither sees the other; or this device's output comes back
-    /// as its input. Debug builds also print it to standard error, once for each transport.
+    /// Another device sends hellos with this device's ID, so neither sees the other; or this device receives its own
+    /// packets. Debug builds also print it to standard error, once for each transport.
     case peerIDInUse(peerID: String)
 }
 

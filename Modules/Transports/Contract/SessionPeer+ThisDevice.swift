@@ -78,7 +78,7 @@ extension InstallationError {
 }
 
 extension SessionPeerDeviceClass {
-    /// The class of this device. The operating system calls an iPad iOS too, so the model decides.
+    /// The class of this device. `os(iOS)` is true on an iPad too, so the model identifier decides.
     fileprivate static var current: SessionPeerDeviceClass {
         #if os(watchOS)
             .watch

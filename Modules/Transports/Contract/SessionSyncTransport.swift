@@ -63,12 +63,12 @@ public protocol SessionSyncTransport: Sendable {
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
         isolation: isolated (any Actor)?
     ) async throws
-    /// Subscribes to wanted envelopes, from now on, in batches. The subscriber is woken on its own actor. Several
-    /// features that share a transport each subscribe to their own.
+    /// Subscribes to the envelopes that `isWanted` accepts, in batches, from now on. Wakes the subscriber on its own
+    /// actor. Several features that share a transport each subscribe to their own envelopes.
     ///
-    /// A transport with `keepsUnread` passes on all collected envelopes, at most 256 at a time. It keeps envelopes that
-    /// arrived before a subscriber, or that one left unread, for the next that wants them. By default every envelope
-    /// comes alone, and one without a subscriber is lost.
+    /// A transport with `keepsUnread` returns all waiting envelopes, at most 256 at a time. If an envelope arrives
+    /// before any subscriber, or a subscriber leaves it unread, the transport keeps it for the next subscriber that
+    /// wants it. By default each batch has one envelope, and an envelope without a subscriber is lost.
     ///
     /// - Parameter isWanted: called on any thread, more than once and with locks held: it must look only at its
     ///   argument.

@@ -1,4 +1,5 @@
-/// The urgency of a change: a hint to transports that can wake a suspended app. Others ignore it, and peers don't see it.
+/// The urgency of a change: a hint to transports that can wake a suspended app. Other transports ignore it, and peers
+/// don't see it.
 ///
 /// ```swift
 /// session.send(.start, urgency: .wake)

@@ -2,7 +2,7 @@ package import MeshFoundation
 
 /// A clock that never jumps: the wall clock's time at its creation, advanced by the elapsed time.
 package struct SteadyClock: Sendable {
-    /// The current wall clock, which may have been set in the meantime.
+    /// The current wall clock, which may have been set since this clock was created.
     package let wall: @Sendable () -> Date
     private let uptime: @Sendable () -> Duration
     private let start: (wall: Date, uptime: Duration)

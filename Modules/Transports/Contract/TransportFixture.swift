@@ -161,12 +161,12 @@ package struct TransportWrapping: Sendable {
 }
 
 extension ExtensionPoint where Value == TransportWrapping {
-    /// The extension point for wrappers. The conformance rules run on each one over every transport of the bus.
+    /// The extension point for wrappers. The conformance rules test each wrapper over every registered transport.
     package static let transportWrappers = ExtensionPoint("sessionmesh.transport-wrappers")
 }
 
 extension TransportFixture {
-    /// Returns a fixture whose transports each have a wrapper. Run the conformance rules on every wrapper this way.
+    /// Returns a fixture that wraps each of its transports. Use it to run the conformance rules on a wrapper.
     public func wrapped(
         by wrap: @escaping @Sendable (any SessionSyncTransport) -> any SessionSyncTransport
     ) -> TransportFixture {

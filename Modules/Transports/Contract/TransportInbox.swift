@@ -9,7 +9,7 @@ public import MeshIdentity
 /// | stream | dropped element | consequence |
 /// |---|---|---|
 /// | envelopes | the new one | the engine notices the gap and requests it |
-/// | durable envelopes | the new one, unless the deliverer respects `durableRoom` | the caller has lost it |
+/// | durable envelopes | the new one, if the deliverer ignores `durableRoom` | the envelope is lost |
 /// | snapshots, requests, reachability | the oldest | newer ones replace it |
 ///
 /// A subscriber is also full when `waitingBytesMax` bytes wait for it. The last element may exceed that.
@@ -17,11 +17,11 @@ public import MeshIdentity
 /// Each drop is counted and reported to `onDrop`. The newest snapshots are kept for up to `featureLimit` features and
 /// `keptBytesMax`. Beyond that, the peer that has sent the most loses the feature that has been silent longest.
 ///
-/// **Durable envelopes** have been acknowledged to their sender and must not be lost on the last few steps. Up to
-/// `durableLimit` envelopes that no subscriber wants, or that one left unread, are kept for the first subscriber that
-/// wants them. While there are subscribers, such envelopes delay nothing: the oldest are dropped when space runs out,
-/// or when `durableLimit` more have arrived. `durableRoom` is the number that may be delivered without dropping one:
-/// stop acknowledging at 0, and continue when `whenDurableRoom` calls.
+/// **Durable envelopes** have been acknowledged to their sender, so they must not be lost before a subscriber has them.
+/// The inbox keeps up to `durableLimit` envelopes that no subscriber wants, or that a subscriber left unread, for the
+/// first subscriber that wants them. While there are subscribers, kept envelopes don't block delivery: the oldest are
+/// dropped when space runs out, or when `durableLimit` more have arrived. `durableRoom` is the number that may be
+/// delivered without dropping one: stop acknowledging at 0, and continue when `whenDurableRoom` calls its closure.
 ///
 /// Safe to use from any thread. No closure is called, and no subscriber woken, while a lock is held.
 public final class TransportInbox: Sendable {
@@ -101,8 +101,8 @@ public final class TransportInbox: Sendable {
     /// Subscribes to peers' requests for a snapshot. See ``SessionSyncTransport/receiveSnapshotRequests()``.
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { requests.subscribe() }
 
-    /// Subscribes to wanted envelopes in batches. See ``SessionSyncTransport/envelopeBatches(where:)``. An envelope
-    /// waits for the first subscriber that wants it.
+    /// Subscribes to wanted envelopes in batches. See ``SessionSyncTransport/envelopeBatches(where:)``. A durable
+    /// envelope waits for the first subscriber that wants it.
     public func envelopeBatches(
         where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
     ) -> EnvelopeBatches {
@@ -259,8 +259,8 @@ extension AnySessionSyncSnapshot {
         return mine.causalTimestamp > theirs.causalTimestamp
     }
 
-    /// Returns true if the snapshot was overtaken: `sent` is a newer one of the same session. Another session's
-    /// snapshot is never overtaken, because the app shows that session now.
+    /// Returns true if `sent` is a newer snapshot of the same session. A snapshot of another session is never
+    /// superseded, because the app shows that session now.
     package func isSuperseded(by sent: AnySessionSyncSnapshot?) -> Bool {
         guard let sent, sent.metadata.sessionID == metadata.sessionID else { return false }
         return sent.isNewer(than: self)

@@ -30,8 +30,8 @@ public protocol TransportLink: AnyObject, Sendable {
     ///   live lane of a reported connection, the link must also report `disconnected`, once it has passed on the peer's
     ///   earlier bytes. Nothing more is sent there until then.
     func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError)
-    /// Ends the live lanes of an address whose bytes make no sense, and reports `disconnected`. The address may connect
-    /// again later.
+    /// Ends the live lanes of an address, for example because its bytes can't be decoded, and reports `disconnected`.
+    /// The address may connect again later.
     func disconnect(_ address: LinkAddress)
     /// Returns true if the peer with that ID is a device of the same user: the user has said so while pairing, or the
     /// link connects nothing else. Sessions admit such peers without an invitation. May be called on any thread, with
@@ -72,7 +72,7 @@ public enum LinkLane: String, Hashable, Sendable, CaseIterable, Codable {
     case queue
     /// The platform keeps the newest packet of each key and delivers it when it can.
     case latest
-    /// Delivers like `queue`, for large packets that may take their time.
+    /// Delivers like `queue`, for large packets that may take longer.
     case file
 
     /// True if the lane works only while the address is connected. Other lanes work once the address is known.
@@ -89,8 +89,8 @@ public struct LinkTraits: Hashable, Sendable {
     public var returnsOwnPackets: Bool
     /// True if only the peer itself can read what is sent to it, or send in its name, on any lane.
     public var isSecured: Bool
-    /// True if the link reports every address with the ID of the peer that it has proven to be there. Delivery rejects
-    /// other addresses.
+    /// True if the link reports every address together with the peer ID that it has proven. Delivery rejects an address
+    /// without one.
     public var provesPeers: Bool
     /// The time without an exchange after which an idle connection is probed. A peer that dies silently is noticed soon
     /// afterwards. Values below a second count as a second.
@@ -131,8 +131,8 @@ public struct LinkPacket: Hashable, Sendable {
     public var bytes: [UInt8]
     /// The name of the earlier packet that this one replaces on the lane `latest`. Empty on other lanes.
     public var key: String
-    /// True if the packet is worth waking a suspended receiver for. A hint, on lanes that the platform keeps. Links that
-    /// can't wake ignore it.
+    /// True if the packet is worth waking a suspended receiver for. A hint, used only on lanes that the platform keeps.
+    /// A link that can't wake receivers ignores it.
     public var isUrgent: Bool
 
     /// Creates a packet for one lane.
@@ -148,13 +148,14 @@ public struct LinkPacket: Hashable, Sendable {
 public protocol LinkObserver: AnyObject, Sendable {
     /// Reports a peer that platform-kept lanes can reach from now on. Must come before packets on them: a packet from
     /// an address that was neither found nor connected is dropped.
-    /// - Parameter peerID: the ID that the link has proven for that address, on every lane; nil if it proves none, so
-    ///   that delivery believes the hello.
+    /// - Parameter peerID: the ID that the link has proven for that address, on every lane; nil if it proves none.
+    ///   Delivery then believes the ID in the peer's hello.
     func found(_ address: LinkAddress, as peerID: String?)
-    /// Reports that live lanes work from now on and start over: nothing of an earlier connection arrives on them any
-    /// more. If connections begin on other threads than those that send, give each an address of its own. Then no
-    /// packet for an earlier connection reaches the next.
-    /// - Parameter peerID: the ID that the link has proven; nil if it proves none, and the peer's own statement counts.
+    /// Reports that live lanes work from now on, in a new connection: nothing from an earlier connection arrives on
+    /// them any more. If connections begin on threads other than the sending ones, give each connection its own
+    /// address. Then no packet for an earlier connection reaches the next.
+    /// - Parameter peerID: the ID that the link has proven; nil if it proves none. Delivery then believes the ID in the
+    ///   peer's hello.
     func connected(_ address: LinkAddress, as peerID: String?)
     /// Reports a connected peer that is a guest only (`GuestAdmittingLink`). The default does nothing, for observers
     /// without guests.

@@ -1,8 +1,8 @@
 public import MeshFoundation
 public import MeshIdentity
 
-/// A transport that wraps another one, such as a recorder, a counter or a fault. It implements what it adds. This
-/// protocol forwards the rest.
+/// A transport that wraps another one, for example to record its messages or to inject faults. The conforming type
+/// implements only what it changes. This protocol forwards everything else.
 ///
 /// ```swift
 /// struct MutedTransport: TransportWrapper {

@@ -13,7 +13,7 @@ import MeshWire
 /// | `delivery/guest/P` | 1 byte: P was a guest when it was last connected |
 /// | `delivery/to/C` | P as varint, then the feature: the peer and feature of channel C |
 /// | journal `delivery/to/C` | messages of channel C, launch by launch; the marks have outbox and number |
-/// | `delivery/from/S` | P, outbox, the next number, then the feature: the progress of source S; S counts up |
+/// | `delivery/from/S` | P, outbox, the next number, then the feature: source S; a later one has a larger S |
 /// | journal `delivery/inbox` | P as varint, then a frame: received messages that no subscriber has finished |
 /// | `delivery/published/FEATURE` | this peer's newest snapshot |
 /// | `delivery/newest/N` | P as varint, then the newest snapshot of one feature |
@@ -46,7 +46,8 @@ struct ArchiveLayout: ~Copyable {
     /// The differences between positions in the journal and numbers of an outbox.
     var offsets: [Source: UInt64] = [:]
     var sources: [Source: Int] = [:]
-    /// The numbers of a feature's newest snapshots. One each, but earlier versions may have written more.
+    /// The numbers under which newest snapshots are stored, by peer and feature. Each has one number, but earlier
+    /// versions may have stored several.
     var newest: [Channel: [Int]] = [:]
     /// Channels that the latest batch names for the first time.
     var newChannels: [Channel] = []
@@ -131,7 +132,7 @@ extension ArchiveLayout {
         return batch
     }
 
-    /// Takes back the inbox positions and names of the latest batch, because it wasn't written.
+    /// Frees the inbox positions and names that the latest batch has taken, because it wasn't written.
     mutating func forget(_ changes: [DeliveryChange]) {
         for channel in newChannels { channels[channel] = nil }
         for case .received(_, _, _, let message) in changes.reversed() where hasInbox {

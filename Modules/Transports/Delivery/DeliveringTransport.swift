@@ -1,6 +1,6 @@
 public import MeshBase
 public import MeshIdentity
-// Re-exported because its methods are the transport's.
+// Re-exported because a conforming transport has the methods of `SessionSyncTransport`.
 @_exported public import MeshTransport
 
 /// A transport that wraps a `LinkTransport` under its own name and with its own initializers. Only `delivery` must be

@@ -138,7 +138,8 @@ final class DeliveryArchive: Sendable {
     func flush(since count: UInt64) async throws {
         await withCheckedContinuation { continuation in
             let isDone: Bool = state.withLock { state in
-                // After a failure, repeatable changes wait for the next write, and possibly none is requested.
+                // After a failure, repeatable changes wait for the next write. Don't wait for it here: it may never be
+                // requested.
                 let hasFailed = state.failure.map { $0.count > count } ?? false
                 guard state.writtenCount < state.notedCount, !hasFailed else { return true }
                 state.waiters.append((state.notedCount, continuation))

@@ -16,7 +16,8 @@ public struct DeliveryConfiguration: Sendable {
     /// Maximum number of unacknowledged messages per peer, connected or not. Beyond it, `send` suspends or throws. At
     /// most 4096, which is the receivers' limit.
     public var queueLimit = 4096
-    /// Maximum number of payload bytes of these messages. Capped at 64 MiB, which is the receivers' limit.
+    /// Maximum number of payload bytes of a peer's unacknowledged messages. Capped at 64 MiB, which is the receivers'
+    /// limit.
     let queueBytesMax = 64 << 20
     /// Maximum number of reliable messages that wait while no peer is known.
     let pendingLimit = 200
@@ -27,15 +28,15 @@ public struct DeliveryConfiguration: Sendable {
     package var abilities = WireAbilities.all
     /// Maximum time for which a receiver collects acknowledgements.
     let acknowledgementDelay: Duration = .milliseconds(10)
-    /// The time for which reliable messages wait for a subscriber that reads nothing while others do. Then it loses
-    /// messages until it reads again, and is reported.
+    /// The time for which reliable messages wait for a subscriber that reads nothing while others do. After that, the
+    /// subscriber loses messages until it reads again, and delivery reports it.
     let stallPatience: Duration = .seconds(10)
     /// Maximum number of elements that wait for one slow subscriber.
     public var bufferLimit = 4096
     /// Maximum number of features whose newest snapshot is kept: own ones, and separately those of others.
     public var featureLimit = 256
-    /// The seed of all random numbers, for tests. nil uses the system's. With a store, each launch needs another seed:
-    /// two launches with one seed would assign the same numbers to different messages.
+    /// The seed of all random numbers, for tests. nil uses the system's. With a store, each launch needs a different
+    /// seed: two launches with one seed would assign the same numbers to different messages.
     public var seed: UInt64?
 
     /// Creates a configuration with the default of every option.

@@ -159,7 +159,7 @@ extension DeliveryCore {
     /// Stops repeating the hello: the other side has read it.
     mutating func stopRepeatingHello(_ address: LinkAddress) { connections[address]?.nextHelloAt = nil }
 
-    /// - Throws: `WireError` if the connection is of no use.
+    /// - Throws: `WireError` if the hello can't be accepted, so the connection can't be used.
     mutating func receiveHello(
         _ hello: WireHello, on lane: LinkLane, at address: LinkAddress, _ now: DeliveryTime
     ) throws(WireError) {
@@ -204,8 +204,8 @@ extension DeliveryCore {
         finishHello(index, now)
     }
 
-    /// Ends the earlier connection of a peer that has greeted from another address. If its link confused the peer with
-    /// another one, the link connects again.
+    /// Ends the earlier connection of a peer that has greeted from another address. If the link mistook another peer
+    /// for this one, it connects again.
     private mutating func displace(_ address: LinkAddress, _ index: Int) {
         guard connections[address]?.isClosed == false else { return }
         let peerID = peers[index].peer.id
@@ -214,9 +214,9 @@ extension DeliveryCore {
         report(.displaced(peerID: peerID))
     }
 
-    /// Returns true if the other side has started the connection over, unnoticed here. It then waits for a hello. A
-    /// peer that doesn't number its connections may just have missed the last hello; it is answered at most once per
-    /// heartbeat.
+    /// Returns true if the other side has restarted the connection and the link here hasn't noticed. The other side
+    /// then waits for a hello. A peer that doesn't number its connections may just have missed the last hello; it is
+    /// answered at most once per heartbeat.
     private func hasRestarted(_ hello: WireHello, _ connection: DeliveryConnection, _ now: DeliveryTime) -> Bool {
         if hello.connection > 0 { return hello.connection != connection.peerConnectionNumber }
         return connection.nextHelloAt == nil && connection.helloSentAt + settings.heartbeat <= now.elapsed
@@ -242,7 +242,7 @@ extension DeliveryCore {
         if isLive, let greeted = connections[address]?.peerID, greeted != hello.peer.id { return }
         let isFirst = peers.isEmpty
         let isNewPeer = connections[address]?.kept.peerID != hello.peer.id
-        // A guest stays one until a connection says otherwise.
+        // A guest stays a guest until the link connects it as a trusted peer.
         let wasGuest = peerIndex[hello.peer.id].map { peers[$0].isGuest } ?? false
         let index = admit(hello.peer, isGuest: wasGuest || connections[address]?.isGuest == true)
         keep(index, at: address)
@@ -317,7 +317,8 @@ extension DeliveryCore {
 }
 
 extension DeliveryConnection {
-    /// The state that remains without live lanes. Best-effort messages that these haven't taken go by kept lanes.
+    /// The state that remains after the live lanes have ended. Best-effort messages that haven't left on a live lane
+    /// move to the kept lanes.
     fileprivate var withoutLiveLanes: DeliveryConnection {
         var rest = DeliveryConnection()
         rest.kept = kept

@@ -20,7 +20,8 @@ extension DeliveryCore {
 
     /// Returns the next frame for an address; nil if there is nothing to send now.
     ///
-    /// - Parameter urgentOnly: true to leave out bulk messages and newest snapshots, while a large frame is in pieces.
+    /// - Parameter urgentOnly: true to leave out bulk messages and newest snapshots, while a large frame is being sent
+    ///   in pieces.
     mutating func nextFrame(for address: LinkAddress, urgentOnly: Bool = false, _ now: DeliveryTime) -> Outgoing? {
         guard var next = chooseFrame(for: address, urgentOnly: urgentOnly, now) else { return nil }
         if !urgent.isEmpty, !next.lane.isLive, let metadata = next.frame.message.metadata {

@@ -4,7 +4,7 @@ import MeshWire
 
 extension DeliveryCore {
     /// Processes frames that arrived together, in order.
-    /// - Throws: the errors of the variant for one frame.
+    /// - Throws: `WireError`, as the method for one frame does.
     mutating func receive(
         _ frames: [WireFrame], on lane: LinkLane, from address: LinkAddress, _ now: DeliveryTime
     ) throws(WireError) {
@@ -48,7 +48,7 @@ extension DeliveryCore {
     }
 
     /// Processes one frame.
-    /// - Throws: `WireError` if the connection is of no use any more.
+    /// - Throws: `WireError` if the connection can't be used any more.
     mutating func receive(
         _ frame: WireFrame, on lane: LinkLane, from address: LinkAddress, _ now: DeliveryTime
     ) throws(WireError) {
@@ -100,7 +100,8 @@ extension DeliveryCore {
     }
 
     /// Accepts an unnumbered envelope before the hello of a new connection, from a peer known on kept lanes. The peer
-    /// may not have noticed the new connection. Such an envelope would be lost; everything else comes again.
+    /// may not have noticed the new connection. It doesn't repeat such an envelope, so rejecting it would lose it. It
+    /// repeats everything else.
     private mutating func acceptBeforeHello(_ frame: WireFrame, from address: LinkAddress) -> Bool {
         guard frame.mark == nil, case .envelope(let envelope) = frame.message,
             let index = connections[address]?.kept.peerID.flatMap({ peerIndex[$0] }),
@@ -287,14 +288,15 @@ extension DeliveryCore {
             if isWanted { directives.arrivals.append(.snapshot(snapshot)) }
             if isWanted, settings.isDurable { keepNewest(snapshot, mark, index) }
         }
-        // If a platform keeps the newest snapshot, its sender is patient: the receipt can wait for another frame.
+        // If a platform keeps the newest snapshot, its sender waits seconds before it offers the snapshot again
+        // (`reofferTime`). So the receipt can wait for another frame.
         let isPatient = settings.latestLane != nil && peers[index].address != nil
         let delay = isPatient ? Self.patientReportDelay : settings.acknowledgementDelay
         peers[index].markReceipt(key, isLatest: true, at: now.elapsed + delay)
         wake(by: peers[index].reportAt)
     }
 
-    /// Nanoseconds for which a report to a patient receiver waits for another frame.
+    /// Nanoseconds for which a report that isn't urgent waits for another frame.
     static var patientReportDelay: UInt64 { 1_000_000_000 }
 
     /// Keeps a newest snapshot in the store, unless the kept one is newer. Without space it is passed on but not kept;

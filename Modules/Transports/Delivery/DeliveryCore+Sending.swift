@@ -58,7 +58,7 @@ extension DeliveryCore {
 
     /// Accepts best-effort messages for a single receiver, which is looked up only once. The result is as if `send`
     /// took each.
-    /// - Returns: the number of accepted messages. 0 if `send` has more to consider, or an error to throw.
+    /// - Returns: the number of accepted messages. 0 if the caller must use `send` for the first one, which may throw.
     mutating func sendTogether(_ items: ArraySlice<Item>, mode: SessionDeliveryMode, to peerID: String?) -> Int {
         guard mode == .realtimeBestEffort, items.count > 1, settings.keptLane == nil, !settings.returnsOwnPackets,
             let index = peerID.map({ peerIndex[$0] }) ?? (peers.count == 1 ? 0 : nil), !peers[index].isGuest,
@@ -113,9 +113,9 @@ extension DeliveryCore {
         return .accepted
     }
 
-    /// Accepts a best-effort event over a link with kept lanes. It goes live to peers that have answered there, and by
-    /// the platform's queue to others with an address. For peers without an address it waits here, like a reliable
-    /// message.
+    /// Accepts a best-effort event over a link with kept lanes. Peers that have answered on a live lane get it there.
+    /// Other peers with an address get it through the platform's queue. For peers without an address it waits here,
+    /// like a reliable message.
     private mutating func sendKept(
         _ item: Item, to receivers: [Int], _ now: DeliveryTime
     ) throws(SessionSyncError) -> Admission {

@@ -103,7 +103,7 @@ extension DeliveryCore {
         peers[index].restore(channel)
     }
 
-    /// Restores that the peer was a guest. Sessions name their guests again after a launch.
+    /// Restores a peer as a guest. Sessions name their guests again after a launch.
     mutating func restoreGuest(_ peer: SessionPeer) { peers[restore(peer)].isGuest = true }
 
     @discardableResult

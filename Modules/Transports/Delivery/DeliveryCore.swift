@@ -14,11 +14,11 @@ import MeshWire
 // Docs/Internals/Delivery.md.
 
 /// The delivery protocol as a value. Its inputs are the callers' messages, the link's events and arriving frames, each
-/// with a time. Its outputs are frames for an address and directives for the driver. It does no I/O and has no clock
-/// and no bytes; its driver (`LinkTransport`, or a test in virtual time) has those.
+/// with a time. Its outputs are frames for an address and directives for the driver. It does no I/O, reads no clock and
+/// handles no encoded bytes. Its driver does (`LinkTransport`, or a test in virtual time).
 ///
-/// - A peer is the one that greets at an address. Reliable messages are numbered per peer and feature. They are offered
-///   until the peer has acknowledged them, over as many connections as that takes.
+/// - The peer at an address is the one that sends a hello there. Reliable messages are numbered per peer and feature.
+///   They are offered until the peer has acknowledged them, over as many connections as that takes.
 /// - Newest snapshots are offered by version, until the peer has acknowledged the newest.
 /// - Silent peers are probed. See `PeerStanding`.
 struct DeliveryCore: Sendable {
@@ -67,7 +67,8 @@ struct DeliveryCore: Sendable {
         /// The live lane for best-effort frames.
         var immediateLane: LinkLane? { lanes.contains(.datagram) ? .datagram : lanes.contains(.stream) ? .stream : nil }
         var keptLane: LinkLane? { lanes.contains(.queue) ? .queue : nil }
-        /// The lane that keeps a peer's newest snapshots. A link with only a queue uses that.
+        /// The kept lane for newest snapshots: `latest`, or the queue of a link without live lanes. nil if live lanes
+        /// carry them.
         var latestLane: LinkLane? {
             lanes.contains(.latest) ? .latest : reliableLane == nil ? keptLane : nil
         }
@@ -103,7 +104,7 @@ struct DeliveryCore: Sendable {
     /// Number of forgotten peers. A peer that returns gets another outbox, because it may remember the numbers of the
     /// earlier one.
     var forgottenCount: UInt32 = 0
-    /// True once it was reported that a peer has more messages than this store remembers sending.
+    /// True once `storeWentBack` was reported.
     private var hasReportedOlderStore = false
     /// Number of connections that have begun.
     private var connectionCount: UInt64 = 0
@@ -194,8 +195,8 @@ extension DeliveryCore {
         flushPendingIfDue(now)
     }
 
-    /// Tries stalled messages again every 100 ms, even if no subscriber reports space. After `stallPatience` it gives
-    /// up on the full subscribers.
+    /// Tries stalled messages again every 100 ms, even if no subscriber reports space. After `stallPatience` it
+    /// abandons the full subscribers.
     private mutating func checkStalled(_ now: DeliveryTime) {
         guard peers.contains(where: { !$0.stalled.isEmpty }), let since = stalledSince else {
             stalledSince = nil
@@ -324,8 +325,8 @@ extension DeliveryCore {
         return gone
     }
 
-    /// Lets the store drop the messages that the channel no longer offers. The store keeps one journal per peer and
-    /// feature for all launches. So it can only drop messages below the oldest channel that still holds one.
+    /// Lets the store drop the messages that the channel no longer offers. The store has one journal per peer and
+    /// feature for all launches. So it can drop only what precedes the oldest channel that still holds a message.
     mutating func noteTruncation(_ index: Int, _ channel: Int) {
         guard settings.isDurable else { return }
         let hasEarlier = peers[index].earlierCount > 0

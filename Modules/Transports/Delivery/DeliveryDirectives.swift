@@ -25,7 +25,7 @@ struct DeliveryDirectives {
     var connectionsToEnd: [(address: LinkAddress, goodbye: WireGoodbye)] = []
     /// True if messages wait for space at the subscribers.
     var isStalled = false
-    /// True if full subscribers have had enough time.
+    /// True if the driver must abandon full subscribers, because they have had enough time to read.
     var abandonsFull = false
     /// True if sends that wait may be tried again.
     var resumesWaiters = false

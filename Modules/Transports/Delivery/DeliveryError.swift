@@ -6,7 +6,7 @@ public struct DeliveryError: CodedError, Hashable {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        /// A limit makes no sense, or the link offers no lane.
+        /// A setting is out of range, the link has no lane, or a lane is too small for a frame.
         public static let invalidConfiguration = Code(description: "invalidConfiguration")
     }
 

@@ -179,7 +179,8 @@ struct DeliveryPeer: Sendable {
     }
 
     /// Opens a channel unless it exists. At the limit, it forgets the outbox that was heard first. It never forgets the
-    /// outbox that is speaking, nor one with unacknowledged messages: they would come again and count as new.
+    /// new channel's outbox, nor an outbox with unacknowledged messages: the peer would send these again, and they
+    /// would count as new.
     /// - Returns: the forgotten outboxes; nil if there are too many features.
     mutating func open(_ key: ChannelKey, first: UInt64) -> [UInt32]? {
         guard incoming[key] == nil else { return [] }
@@ -282,7 +283,8 @@ struct KeptConnection: Sendable {
     var receivedHelloCount = 0
     /// The number of the launch that greeted last; 0 if the peer doesn't number launches.
     var peerLaunchNumber: UInt64 = 0
-    /// True if the hello must also be put on the lane `latest`, where a relaunched peer reads at once who is here.
+    /// True if the hello must also be put on the lane `latest`, from which a relaunched peer learns this peer's ID at
+    /// once.
     var needsHello = false
     /// Best-effort messages that no live lane has delivered.
     var immediate = WaitingMessages()

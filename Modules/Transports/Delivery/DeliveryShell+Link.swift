@@ -106,7 +106,8 @@ extension DeliveryShell {
 
 // Calls to the link.
 extension DeliveryShell {
-    /// Admits the guests to the core, then to the link: a former guest must get nothing more while its connection ends.
+    /// Updates the guests of the core, and then those of the link. In this order, a former guest gets nothing more
+    /// while its connection ends.
     func admit(guests: Set<String>, to scope: Guests.Scope) {
         guard let link = link as? any GuestAdmittingLink else { return }
         let hasChanged = perform { state, _ in

@@ -60,7 +60,8 @@ extension DeliveryConfiguration {
         }
     }
 
-    /// Returns the payload limit of one message: what a live lane carries in pieces, or a kept lane in one packet.
+    /// Returns the payload limit of one message. With a live lane it is the configured limit, because messages travel
+    /// in pieces. Otherwise one packet of the largest lane must hold the message.
     fileprivate func limit(_ lanes: [LinkLane: PayloadLimit]) -> PayloadLimit {
         guard !lanes.keys.contains(where: \.isLive), let largest = lanes.values.max(by: { $0.bytes < $1.bytes }) else {
             return payloadLimit

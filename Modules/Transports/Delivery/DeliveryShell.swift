@@ -100,7 +100,8 @@ final class DeliveryShell: LinkObserver {
 
     /// Calls `body` on the state and does the work that follows.
     ///
-    /// - Parameter passesOn: true if subscribers may get durable elements; their space is looked up.
+    /// - Parameter passesOn: true if `body` may pass durable elements to subscribers, so that their space must be
+    ///   known.
     func perform<Result>(
         passesOn: Bool = false, _ body: (inout State, DeliveryTime) throws -> Result
     ) rethrows -> Result {
@@ -302,7 +303,8 @@ final class DeliveryShell: LinkObserver {
         turn(&agenda) { state, now in
             guard state.lines[address] === line else { return false }
             if line.outgoing.connectionHasChanged {
-                // A packet of an earlier connection. On a live lane it is lost with that one. The current one goes on.
+                // The packet belongs to an earlier connection, and on a live lane it is lost with that connection. The
+                // caller goes on with the packets of the current one.
                 if !packet.lane.isLive { line.outgoing.packets.putBack(packet) }
                 return true
             }

@@ -34,7 +34,7 @@ package struct FirstInFirstOut<Element> {
         if !isEmpty { elements.removeLast() }
     }
 
-    /// Puts the element of `takeFirst` back in front. O(1) directly after it.
+    /// Puts the element of `takeFirst` back in front. O(1) amortized directly after it.
     package mutating func putBack(_ element: Element) {
         if head > 0 {
             head -= 1

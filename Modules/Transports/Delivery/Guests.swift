@@ -3,10 +3,10 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-/// The guests that each session and feature admits, in addition to the peers that the link trusts. Holds the latest set
-/// that each has named.
+/// The guests that each session and feature admits, in addition to the peers that the link trusts. Holds the set that
+/// each session and feature named last.
 ///
-/// In memory only. A peer that finds no space isn't admitted until it is named again.
+/// Kept in memory only. A guest for which there was no space isn't admitted until a session names it again.
 struct Guests: Sendable {
     /// The session and feature to which a guest is admitted.
     struct Scope: Hashable {
@@ -26,7 +26,8 @@ struct Guests: Sendable {
     func contains(_ peerID: String) -> Bool { peerIDs.values.contains { $0.contains(peerID) } }
 
     /// Returns true if the message may pass between this side and the guest. Hellos, goodbyes and reports always may:
-    /// they concern the connection. A snapshot request names no feature, so any feature of its session will do.
+    /// they concern the connection. A snapshot request names no feature, so it may pass if any feature of its session
+    /// admits the guest.
     func isVisible(_ message: WireMessage, to peerID: String) -> Bool {
         switch message {
         case .envelope(let envelope): contains(peerID, envelope.metadata)
@@ -43,7 +44,8 @@ struct Guests: Sendable {
     }
 
     /// Replaces the guests of a session and feature.
-    /// - Returns: whether the guests have changed, and the rejected ones: of the new ones, those with the highest IDs.
+    /// - Returns: whether the guests have changed, and the rejected peers. Without space for all new guests, those with
+    ///   the highest IDs are rejected.
     mutating func admit(_ named: Set<String>, to scope: Scope) -> (hasChanged: Bool, refused: [String]) {
         let before = peerIDs[scope] ?? []
         guard named != before else { return (false, []) }
@@ -74,7 +76,8 @@ extension DeliveryCore {
         !peers[index].isGuest || guests.isVisible(message, to: peers[index].peer.id)
     }
 
-    /// Returns false for a guest's message that isn't of its sessions. The first one of each guest is reported.
+    /// Returns false for a guest's message that belongs to none of its sessions. Reports the first such message of each
+    /// guest.
     mutating func acceptsFromGuest(_ message: WireMessage, _ index: Int) -> Bool {
         guard !isVisible(message, to: index) else { return true }
         peers[index].refusedCount += 1
@@ -96,7 +99,7 @@ extension DeliveryCore {
         }
         guard hasChanged else { return false }
         for index in peers.indices where peers[index].isGuest {
-            // The guest may now have more snapshots, and withdrawn messages free space.
+            // The guest may now be allowed more snapshots, and withdrawn messages free space.
             peers[index].hasLatestDue = true
             withdrawFromGuest(index)
             markWritable(index)

@@ -3,8 +3,8 @@ import MeshTransport
 
 // For networks in virtual time, which must know when nothing more will happen.
 extension LinkTransport {
-    /// True if connected peers are still to send a hello, an answer or an acknowledgement. Probes of a healthy peer
-    /// don't count.
+    /// True if a connected peer still owes a hello, an answer or an acknowledgement. Probes of a healthy peer don't
+    /// count.
     package var isAwaitingAnswers: Bool { shell.state.withLock { $0.core.isAwaitingAnswers } }
 
     /// Ends the transport as a dying process would: without a goodbye.

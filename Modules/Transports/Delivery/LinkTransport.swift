@@ -58,7 +58,8 @@ public final class LinkTransport: SessionSyncTransport {
 
     deinit { shell.abandon() }
 
-    /// Keeps an object as long as this transport, such as the carrier of reports of lost devices. It must hold the transport weakly.
+    /// Keeps an object alive as long as this transport, such as the one that carries reports of lost devices. The
+    /// object must hold the transport weakly.
     package func keep(_ companion: some AnyObject & Sendable) { companions.withLock { $0.append(companion) } }
 
     /// Starts the transport and opens its link. A session, connection or lobby over the transport does this; call it to
@@ -88,8 +89,8 @@ public final class LinkTransport: SessionSyncTransport {
             extras: extras)
     }
 
-    /// Maximum size of one message: what a live lane carries in fragments, or a kept lane in one packet. nil if
-    /// payloads are passed on without encoding.
+    /// Maximum payload size of one message. A link with live lanes sends a message in fragments; over other links it
+    /// must fit into one packet. nil if payloads are passed on without encoding.
     public var payloadLimit: PayloadLimit? { shell.writesPayloads ? shell.budget.limit : nil }
 
     /// Returns the health of a peer, or nil if it was never met.
@@ -229,8 +230,8 @@ extension LinkTransport {
         shell.perform { state, _ in state.core.isWaiting(MessageID(featureID: featureID, eventID: eventID)) }
     }
 
-    /// Marks a message that is sent next as worth waking a suspended peer for, over a link that can. The mark lasts ten
-    /// minutes; at most 256 messages have one, and the oldest loses it first.
+    /// Marks a message that you are about to send as worth waking a suspended peer for. Does nothing over a link that
+    /// can't wake peers. The mark lasts ten minutes. At most 256 messages have one; a further mark removes the oldest.
     public func expedite(eventID: UUID, featureID: String) {
         guard link.remainingWakes != nil else { return }
         shell.perform { state, now in

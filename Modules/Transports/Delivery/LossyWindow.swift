@@ -13,7 +13,8 @@ struct LossyWindow: Sendable {
     private static let datagram = 1200
 
     private(set) var bytes = Self.initialBytes
-    /// The size up to which the window grows by the acknowledged bytes. Above it, by about a datagram per round trip.
+    /// The size up to which the window grows by the acknowledged bytes (slow start). Above it, the window grows by
+    /// about a datagram per round trip (congestion avoidance).
     private var threshold = Self.bytesMax
     /// Number of timeouts in a row.
     private(set) var timeoutCount = 0

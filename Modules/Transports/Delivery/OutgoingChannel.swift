@@ -43,14 +43,14 @@ struct OutgoingChannel: Sendable {
     private(set) var entries: NumberedQueue<Entry>
     /// The state of each entry.
     private(set) var states: NumberedQueue<EntryState>
-    /// The number up to which the peer has every message or knows that it never comes.
+    /// The number up to which the peer has every message, or knows that it won't arrive.
     private(set) var acknowledged: UInt64
     /// The next number that hasn't been sent on this connection.
     private var cursor: UInt64
     private var resend = FirstInFirstOut<UInt64>()
     /// The time of the last floor sent to the peer.
     var floorSentAt: UInt64?
-    /// The lowest number that the last receipt had no space for. It is complete below that.
+    /// The lowest number that the last receipt had no space to report. Below this number, the receipt is complete.
     private var coverage = UInt64.max
     private(set) var inFlightCount = 0
     private(set) var inFlightBytes = 0

@@ -6,8 +6,8 @@ import MeshWire
 /// The memory that one peer occupies on this side, in bytes. Charged when this side starts to hold data of the peer,
 /// and released when it drops the data.
 ///
-/// A peer within its own limits never reaches these: it has at most 64 MiB in flight, in 4096 messages. Messages beyond
-/// a limit are refused and not acknowledged, so they come again. An accepted message is never dropped.
+/// A peer that respects the limits for senders never reaches these: it has at most 64 MiB in flight, in 4096 messages.
+/// Messages beyond a limit are refused and not acknowledged, so they come again. An accepted message is never dropped.
 struct PeerBudget: Sendable {
     enum Holding: Int, CaseIterable, Sendable {
         /// Numbered messages that came early, or wait for subscribers or the store.
@@ -80,7 +80,7 @@ struct WaitingMessages: Sendable {
     var count: Int { messages.count }
     var isEmpty: Bool { messages.isEmpty }
 
-    /// Returns true if another message may wait. The last one may exceed the bytes.
+    /// Returns true if another message may wait. The last one may exceed the limit in bytes.
     func hasSpace(countMax: Int) -> Bool { count < countMax && bytes < PeerBudget.immediateBytesMax }
 
     mutating func append(_ message: WireMessage) {

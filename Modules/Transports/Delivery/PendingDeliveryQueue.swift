@@ -4,9 +4,9 @@ import MeshTransport
 
 /// A queue of messages that were sent before a peer was known, oldest first.
 ///
-/// At most `envelopeLimit` envelopes wait. Of each of at most `featureLimit` features, only the newest snapshot waits.
-/// It goes to the end. Only superseded snapshots are removed. A message that finds no space is rejected with an error,
-/// so an accepted message is never dropped.
+/// At most `envelopeLimit` envelopes wait. For each of at most `featureLimit` features, only the newest snapshot waits,
+/// and a newer one is appended at the end. Only superseded snapshots are removed. A message that finds no space is
+/// rejected with an error, so an accepted message is never dropped.
 public struct PendingDeliveryQueue: Sendable {
     /// An element that waits in the queue.
     public enum Element: Sendable {
@@ -44,7 +44,7 @@ public struct PendingDeliveryQueue: Sendable {
     /// Appends an envelope to the queue.
     ///
     /// - Parameters:
-    ///   - expiresAt: milliseconds since 1970 at which the message becomes worthless. See `removeExpired`.
+    ///   - expiresAt: the time at which the message expires, in milliseconds since 1970. See `removeExpired`.
     /// - Throws: `queueFull`; the message wasn't accepted.
     /// - Complexity: O(count).
     public mutating func append(

@@ -1,7 +1,7 @@
 /// The smoothed round-trip time to one peer, and the timeout for an answer.
 ///
-/// Source: RFC 6298. The timeout is at least 50 ms instead of a second, because links are local, at most 10 s, and 500
-/// ms before the first measurement.
+/// Source: RFC 6298. The timeout is 50 ms to 10 s; the RFC's minimum is a second, but links are local. Before the first
+/// measurement the timeout is 500 ms.
 package struct RoundTripEstimate: Hashable, Sendable {
     /// The smoothed round trip in nanoseconds; nil before the first measurement.
     private(set) var smoothedNanoseconds: UInt64?

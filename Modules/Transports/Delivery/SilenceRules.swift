@@ -1,4 +1,5 @@
-/// The times after which a silent peer is probed or gone, in nanoseconds. PeerStanding.swift defines the terms.
+/// The times after which a silent peer is probed or counts as gone, in nanoseconds. PeerStanding.swift defines the
+/// terms.
 struct SilenceRules: Hashable, Sendable {
     /// Maximum time without proof that the peer hears this side. After it, the peer is probed.
     let interval: UInt64
@@ -35,7 +36,8 @@ struct SilenceRules: Hashable, Sendable {
 
     /// The longest silence that a peer may announce: the interval of the side that probes second.
     var silenceMax: UInt64 { interval + patienceMin }
-    /// True if silences are so long that the radio sleeps. Then frames that are due soon leave together.
+    /// True if the interval is so long that the radio sleeps between probes. Frames that are due soon then leave
+    /// together.
     var isPatient: Bool { interval > 60_000_000_000 }
     /// A probe leaves with another frame if it is due within this time.
     var piggybackWindow: UInt64 { isPatient ? interval / 4 : 500_000_000 }

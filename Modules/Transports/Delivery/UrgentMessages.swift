@@ -1,8 +1,8 @@
 import MeshIdentity
 import MeshTransport
 
-/// The messages that are worth waking a suspended receiver for. The mark isn't part of the message, because the receiver
-/// has no use for it. It lasts as long as the message may still move from a live lane to a kept one.
+/// The messages that are worth waking a suspended receiver for. The mark isn't part of the message, because the
+/// receiver doesn't need it. It lasts as long as the message may still move from a live lane to a kept one.
 struct UrgentMessages: Sendable {
     private struct Mark {
         var until: UInt64

@@ -10,8 +10,8 @@ import MeshBase
     import Android
 #endif
 
-/// The two file descriptors of a connection. Their flags aren't changed, because other processes may share them. Calls
-/// on a socket are individually non-blocking. A pipe is opened again if the system can (Linux), so that the
+/// The two file descriptors of a connection. Other processes may share them, so they aren't made non-blocking. Instead,
+/// each call on a socket asks not to block. A pipe is opened again where the system supports that (Linux), so that the
 /// non-blocking flag belongs to this side alone.
 ///
 /// One thread reads and one writes; `interrupt` may be called from any thread.
@@ -118,7 +118,8 @@ final class Descriptors: Sendable {
         }
     }
 
-    /// Waits if allowed; returns nil when the descriptor is ready.
+    /// Returns nil if the descriptor is ready, otherwise the outcome to return instead. Waits for the descriptor if
+    /// `waits` is true.
     private func obstacle(to descriptor: Int32, _ event: Int32, waits: Bool) -> Outcome? {
         guard waits else { return WakePipe.isReady(descriptor, event) ? nil : .interrupted }
         return switch wake.wait(for: descriptor, event) {

@@ -8,7 +8,7 @@ public import MeshTransport
 /// thread sends the rest, and packets that come in the meantime, in one write. On Darwin it sends everything that goes
 /// to a pipe.
 ///
-/// Up to 256 KiB wait for the other side. Then `send` throws `full` until less than half is left. A packet that is
+/// Up to 256 KiB wait for the other side. Then `send` throws `full` until fewer than 128 KiB wait. A packet that is
 /// larger than the free space is accepted once nothing waits. A write to a pipe without a reader ends the connection
 /// and never the process: the writing thread blocks SIGPIPE for itself, and sockets don't raise it.
 ///
@@ -85,9 +85,9 @@ public final class PipeLink: TransportLink {
     /// The counters of all connections of the link so far.
     public var statistics: PipeStatistics { counters.withLock { $0 } }
 
-    /// Returns a stream of the errors that keep the link from its path, one for each attempt: another user's process
-    /// connected or listens there, or others may write to the folder. Ends with `close`. 64 errors wait for a slow
-    /// reader; then the oldest are dropped.
+    /// Returns a stream of the errors that keep the link from using its path, one for each attempt: another user's
+    /// process connected or listens there, or others may write to the folder. Ends with `close`. 64 errors wait for a
+    /// slow reader; then the oldest are dropped.
     public func refusals() -> AsyncStream<PipeError> { refusalTopic.subscribe() }
 
     /// Returns true: only processes of one user connect here.

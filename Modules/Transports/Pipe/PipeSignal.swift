@@ -10,8 +10,9 @@
 
 /// The signal SIGPIPE, which a write to a pipe without a reader raises on the writing thread.
 enum PipeSignal {
-    /// Calls `body` with the signal blocked for the current thread, which isn't ours, so that writes can't end the
-    /// process. Clears the signal if it was raised. Costs two system calls if it wasn't.
+    /// Calls `body` with the signal blocked for the current thread, so that writes can't end the process. Restores the
+    /// signal mask afterwards, because the thread belongs to the caller. Clears the signal if it was raised. Costs two
+    /// system calls if it wasn't.
     ///
     /// Darwin marks descriptors instead (`F_SETNOSIGPIPE`); there this only calls `body`.
     static func blockingSIGPIPE<Result>(_ body: () -> Result, isRaised: (Result) -> Bool) -> Result {

@@ -58,7 +58,7 @@ extension PipeStream {
         endUse()
     }
 
-    /// The body of the writing thread: writes the accepted bytes, as many at once as have collected.
+    /// The body of the writing thread: writes the accepted bytes, all that are waiting at once.
     func write(to descriptors: Descriptors) {
         defer { endUse() }
         var batch: [UInt8] = []

@@ -45,7 +45,7 @@ final class SocketKeeper: Sendable {
     }
 
     /// Starts the thread. Errors that can be found at once are thrown.
-    /// - Throws: the errors of `SocketListener`, except `addressInUse` if connecting will do.
+    /// - Throws: the errors of `SocketListener`, except `addressInUse` if this side may connect instead.
     func start(for link: PipeLink) throws(PipeError) {
         if role == .connects {
             try path.checkOwner()
@@ -72,7 +72,7 @@ final class SocketKeeper: Sendable {
         wake.signal()
     }
 
-    /// True while other processes connect to this side.
+    /// True while this side listens, so that other processes can connect to it.
     var isListening: Bool { listens.withLock { $0 } }
 
     /// Wakes the thread after a connection has ended.
@@ -154,7 +154,7 @@ final class SocketKeeper: Sendable {
     }
 
     /// Returns when the connection has ended.
-    /// - Returns: true if the connection was useful.
+    /// - Returns: true if the connection was successful: it received bytes and lasted longer than `successSeconds`.
     private func keep(_ descriptor: Int32, for link: PipeLink) -> Bool {
         let start = ContinuousClock.now
         guard let stream = link.adopt(descriptor) else { return false }

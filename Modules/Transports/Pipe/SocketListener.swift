@@ -12,8 +12,9 @@ import MeshBase
 
 // A socket's file outlives the process that made it, and two processes that both find it stale could each remove the
 // other's. So the listener holds an advisory lock (`flock`) on the file `path.lock`, which the system releases however
-// a process ends. The lock's holder may replace the socket's file. Only its holder removes the lock file, in an orderly
-// end. A process that opened the file before that locks a file that is no longer there; it notices and starts over.
+// a process ends. The lock's holder may replace the socket's file. Only the lock's holder removes the lock file, in an
+// orderly end. A process that opened the file earlier then locks a file that is no longer at the path. It notices this
+// (`isCurrent`) and starts over.
 
 /// A Unix socket that this process listens at, and the lock that makes it the only listener.
 final class SocketListener: Sendable {
@@ -98,7 +99,7 @@ final class SocketListener: Sendable {
             case ENOENT: break
             // A process listens, and its connection queue is full.
             case EAGAIN: throw .addressInUse(path)
-            // Such as too many open files: it doesn't show that no process listens.
+            // Another error, such as too many open files, doesn't show that no process listens.
             default: throw error
             }
             return

@@ -14,7 +14,7 @@ struct Direction {
     /// The conditions of this direction; nil for the network's.
     var conditions: ScenarioConditions?
     var isCut = false
-    /// The false state that the sending side gets; nil for the truth.
+    /// The false reachability that the network reports to the sending side; nil if it reports the true one.
     var claimedReachability: Bool?
     /// The connection that the sending side knows of; nil while it believes that there is none.
     var view: UInt64?

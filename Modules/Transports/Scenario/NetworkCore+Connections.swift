@@ -44,7 +44,7 @@ extension NetworkCore {
         }
     }
 
-    /// Removes a link in an orderly way: its earlier packets arrive, and then the others learn of it.
+    /// Removes a link in an orderly way: its earlier packets arrive, and then the other peers are notified.
     mutating func leave(_ id: String, linkID: UInt64) {
         guard let member = knownMember(id), members[member].end?.linkID == linkID else { return }
         members[member].end = nil
@@ -182,7 +182,8 @@ extension NetworkCore {
             .connection(isConnected), from: direction.toAddress, to: direction.fromAddress, .delivered, at: now)
     }
 
-    /// Returns true if the receiving side takes part in that connection. If it hasn't been notified yet, it is now.
+    /// Returns true if the receiving side takes part in that connection. Notifies that side of the connection if it
+    /// doesn't know of it yet.
     mutating func admits(_ index: Int, generation: UInt64) -> Bool {
         guard pairs[index / 2].isUp, pairs[index / 2].generation == generation,
             members[directions[index].to].end != nil
@@ -221,7 +222,8 @@ extension NetworkCore {
         for index in cut { setCut(false, index) }
     }
 
-    /// Sets the claim that the sending side of a direction gets about the other; nil restores the truth.
+    /// Sets the reachability of the receiving side that the network reports to the sending side; nil restores the true
+    /// one.
     mutating func setClaimedReachability(_ isReachable: Bool?, _ index: Int) {
         directions[index].claimedReachability = isReachable
         schedule(.updateView(index), after: 0)

@@ -34,7 +34,7 @@ public struct ScenarioTransportPlugin: Plugin {
             peers.map { network.makeLink(localPeer: $0) }, clock: network.clock,
             settle: {
                 network.advance(by: .milliseconds(10))
-                // Readers have threads of their own.
+                // Gives subscribers, which run on other threads, time to read.
                 try? await Task.sleep(for: .microseconds(50))
             })
     }

@@ -13,7 +13,7 @@ extension WatchConnection: ConnectionWrapper {
 }
 
 extension SharedState {
-    /// Creates a value that is kept the same on phone and watch, even if one of them runs WatchConnectivitySwift 5.
+    /// Creates a value that is synchronized between phone and watch, even if one of them runs WatchConnectivitySwift 5.
     public convenience init(
         initialValue: State, connection: WatchConnection, id: String? = nil, merge: SharedStateMerge<State> = .whole,
         encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil

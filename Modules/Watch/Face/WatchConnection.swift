@@ -127,9 +127,9 @@ public final class WatchConnection: NSObject {
         channel.start()
     }
 
-    /// Closes the connection for good. The session's last connection also ends the streams and pending requests, and closes its
-    /// store file. The session itself stays active. Once the connection is released, the session's delegate is the
-    /// app's own again.
+    /// Closes the connection for good. The session's last connection also ends the streams and pending requests, and
+    /// closes its store file. The session itself stays active. Once the connection is released, the app's own delegate
+    /// is the session's delegate again.
     public func close() async {
         listeners.cancel()
         multiplexer.detach(notices)
@@ -153,7 +153,7 @@ extension WatchConnection {
     extension WatchConnection: ObservableObject {}
 #endif
 
-// MARK: - What is told
+// MARK: - Events
 
 extension WatchConnection {
     /// The events of the connection from now on. Each access is an independent subscription that buffers 256 events and

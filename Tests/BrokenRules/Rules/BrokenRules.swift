@@ -4,7 +4,7 @@ import Synchronization
 public protocol Mutation: RawRepresentable<String>, CaseIterable, Hashable, Sendable {}
 
 public enum BrokenRules {
-    /// True if this build has the switches, which `Tests/BrokenRules/overlay` inserts.
+    /// True if this build contains the calls of `breaks` that `Tests/BrokenRules/overlay` inserts.
     public static let areThere = false
 
     fileprivate struct Name: Hashable {
@@ -30,7 +30,7 @@ public enum BrokenRules {
     }
 }
 
-/// Breaks the rule while `body` runs, and in the tasks that it starts; nil breaks none.
+/// Runs `body` with the rule broken, also in the tasks that `body` starts. nil breaks no rule.
 public func breaking<Rule: Mutation, Result>(_ rule: Rule?, during body: () throws -> Result) rethrows -> Result {
     try BrokenRules.$broken.withValue(BrokenRules.adding(rule), operation: body)
 }

@@ -5,13 +5,13 @@ public enum EngineMutation: String, Mutation {
     case confirmAtCut
     /// Uses the engine's own clock as the cut.
     case eagerCut
-    /// Counts a promise before 1…n are held.
+    /// Counts a promise before the source's events that it covers are held.
     case promiseUnheld
     /// Seals at any first message.
     case sealOnSight
     /// Moves the base past the confirmed position, up to the cut.
     case foldAtCut
-    /// Directives ask to send but not to persist.
+    /// Makes directives that ask to send but not to persist.
     case sendBeforePersist
     /// Restores the log but not the clock at a relaunch.
     case clockForgotten
@@ -23,7 +23,7 @@ public enum EngineMutation: String, Mutation {
     case reissueNewIDs
     /// Keeps a newcomer's stamps from before it joined.
     case keepStamps
-    /// Copies a remote vector.
+    /// Takes over another member's vector instead of deriving it from the events that are held.
     case copyVector
     /// Makes a state-only snapshot the base.
     case snapshotAsBase
@@ -39,7 +39,7 @@ public enum EngineMutation: String, Mutation {
     case noToken
     /// Admits events of a closed source.
     case lateOld
-    /// Lets the peer with the higher ID found too.
+    /// Lets the peer with the higher ID found a group as well.
     case bothFound
     /// Drops the oldest own event at the bound.
     case silentDrop
@@ -63,21 +63,21 @@ public enum EngineMutation: String, Mutation {
     case anyStamp
     /// Never makes a snapshot the base of an engine whose caller stores nothing.
     case baseRefused
-    /// Counts a state with newer events as included in its earlier snapshot.
+    /// Assumes that the last snapshot still carries the shown state, although that state has gained events since.
     case carriedOnce
-    /// Omits the incarnations that a snapshot counts.
+    /// Omits the tags that name the incarnations in a snapshot's vector.
     case incarnationsOmitted
     /// Reports an event that ends a peer's shown state as a duplicate.
     case duplicateWhenShown
-    /// Drops a shown state although its events aren't held.
+    /// Drops the shown state after a relaunch, although the engine doesn't hold its events.
     case relaunchForgets
-    /// Lets a sealed engine fold unconfirmed events when its caller makes only the reference's calls.
+    /// Lets a sealed engine fold unconfirmed events if its caller uses only the reference API.
     case foldsReference
     /// Never forgets earlier incarnations of a peer.
     case sourcesKept
     /// Keeps gaps in sources that aren't members.
     case deadGapKept
-    /// Confirms events while earlier ones wait for their positions.
+    /// Confirms events while earlier events of the same batch have no positions yet.
     case confirmWhileGathering
     /// Keeps events that arrived together in the order of arrival.
     case gatherUnsorted
@@ -87,7 +87,7 @@ public enum EngineMutation: String, Mutation {
     case mergeKeepsReduced
     /// Appends pieces of another copy to those already received.
     case copyOfAnother
-    /// Continues promises between two views.
+    /// Lets a frozen member continue to promise.
     case noFreeze
     /// Counts statements from members in a later view.
     case newerViewCounts
@@ -119,11 +119,11 @@ public enum EngineMutation: String, Mutation {
     case fenceUnheard
     /// Doesn't compare members' state digests.
     case statesUncompared
-    /// Reduces an own event as given, not as decoded from its bytes.
+    /// Reduces an own event as the app passed it, not as decoded from its bytes.
     case reducesOriginal
     /// Keeps the last member in its group, whatever other group exists.
     case loneStays
-    /// Uses the wall clock, which may be set, for a session.
+    /// Uses the wall clock, which a user can change, for a session.
     case wallClockCounts
     /// Lets a single device of the user make a group yield to another.
     case ownUncounted
@@ -143,6 +143,6 @@ public enum EngineMutation: String, Mutation {
     case tokensKept
     /// Shows an event that the log rejects on top of a peer's state.
     case refusedShown
-    /// Counts a round trip from before a clock was set.
+    /// Counts a round trip that began before a clock was set.
     case lateRoundTrip
 }

@@ -1,4 +1,5 @@
-/// A deliberate mistake in a rule of key sync; each case is the fault of that name (requirements, part 5, L).
+/// A deliberate mistake in a rule of key sync. Tests/Features/KeySyncTests detects them. `KeyWatchSimulation` detects
+/// some, and says why it misses others.
 public enum KeyMutation: String, Mutation {
     case oneWay, noTombstones, arrivalOrder, sameNonce, asksAlways, largeBlocks, silentErrors, manualIsAutomatic
     case onlyAppAsks, lastKeyOnly, securedLeaves

@@ -1,8 +1,8 @@
 /// A deliberate mistake in the checks of a paired peer's messages. A simulation that doesn't detect it proves nothing.
 public enum LiarMutation: String, Mutation {
-    /// Writes samples with any number, which are then rejected when they are loaded.
+    /// Stores samples with any number. The next launch then rejects them when it loads the store.
     case anySample
-    /// Follows any number in one step, and of two invitations with the highest one prefers the earlier: no other session
-    /// can be opened.
+    /// Follows an invitation to the highest number in one step, and of two invitations with that number prefers the
+    /// earlier one. After that no user can open another session.
     case lastNumber
 }

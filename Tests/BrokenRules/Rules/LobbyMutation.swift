@@ -1,6 +1,6 @@
 /// A deliberate mistake in one line of one rule of the lobby. A simulation that doesn't detect it proves nothing.
 public enum LobbyMutation: String, Mutation {
-    /// Follows the invitation that arrived first, of two with equal numbers.
+    /// Follows, of two invitations with equal numbers, the one that arrived first.
     case tieByArrival
     /// Follows an invitation without passing it on.
     case notPassedOn

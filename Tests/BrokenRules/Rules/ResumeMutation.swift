@@ -1,5 +1,5 @@
-/// A deliberate mistake in one rule of the resume client, which proves that the test of a fault can fail. Tests name
-/// the fault.
+/// A deliberate mistake in one rule of the resume client. It proves that the test of a fault can fail. Each ID, such as
+/// K1, is in the names of the tests of that fault.
 public enum ResumeMutation: String, Mutation {
     /// K1: Moves the cursor past a skipped number.
     case skipsGaps
@@ -11,9 +11,9 @@ public enum ResumeMutation: String, Mutation {
     case endsByCountOnly
     /// K4: Counts every event toward the replay, including duplicates.
     case countsDuplicates
-    /// K5: Counts events after Resumed toward the replay, whatever their number.
+    /// K5: Treats every event after Resumed as part of the replay, whatever its number.
     case countsWhatComesAfterResumed
-    /// K6: Leaves the bracket open when the connection drops.
+    /// K6: Leaves a replay open when the connection drops.
     case leavesBracketOpen
     /// K7: Reports replayed events as live.
     case callsReplayedLive
@@ -24,7 +24,7 @@ public enum ResumeMutation: String, Mutation {
     case trustsLateReturns
     /// K10: Keeps the state at a logout.
     case leavesStateAtLogout
-    /// K12: Starts heartbeats only once live.
+    /// K12: Starts heartbeats only once the stream is live.
     case beatsOnlyWhenLive
     /// K13: Doesn't check for acknowledgements.
     case ignoresMissingAcks
@@ -42,6 +42,6 @@ public enum ResumeMutation: String, Mutation {
     case failsSilently
     /// K20: Accepts the numbers of a server that is behind.
     case acceptsRegression
-    /// K22: Leaves the cursor unchanged by replayed events.
+    /// K22: Doesn't move the cursor for replayed events.
     case replayMovesNothing
 }

@@ -233,7 +233,7 @@ private final class DeliveryRun {
 
     // MARK: - Faults
 
-    /// Injects about two faults a second.
+    /// Injects about two faults in each virtual second.
     private func causeFaults() throws {
         guard random.happens(rate: 0.002) else { return }
         switch random.upTo(9) {
@@ -246,7 +246,7 @@ private final class DeliveryRun {
             note("crash of the sender") { crashSender() }
             try launchSender()
         case 6:
-            // The receiver has handled everything that was delivered to it.
+            // An orderly end: the receiver handles everything that was delivered to it, then closes.
             note("relaunch of the receiver") { closeReceiver() }
             try launchReceiver()
         case 7: try restoreStore()
@@ -264,8 +264,9 @@ private final class DeliveryRun {
     }
 
     /// Copies the sender's store on the first call, and restores the copy on the next. The sender then continues after
-    /// the later of two messages: the copy's last one or the last that the receiver has. Does nothing before a first
-    /// delivery: messages stored before the sender knows a peer have no numbers, and would be sent again.
+    /// the later of two messages: the last one in the copy and the last one that the receiver has. Does nothing before
+    /// the first delivery: a message that was stored before the sender knew a peer has no number, and would be sent
+    /// again.
     private func restoreStore() throws {
         guard delivered > 0 else { return }
         crashSender()

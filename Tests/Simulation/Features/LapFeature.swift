@@ -1,7 +1,7 @@
 import MeshEngine
 import MeshFoundation
 
-/// The numbers of all events in order, which reveals lost or duplicated events.
+/// A feature whose state is the numbers of all events in order. The state shows lost and duplicated events.
 enum LapFeature: SimulatedFeature {
     struct Reducer: SessionSyncReducer {
         func reduce(state: inout [UInt32], event: UInt32, context: SessionEventContext) { state.append(event) }

@@ -1,8 +1,8 @@
 public import MeshEngine
 public import MeshFoundation
 
-/// The numbers of the events in order. Some events are accepted only after certain others, which reveals a policy that
-/// runs at the wrong position.
+/// A feature whose state is the numbers of the accepted events in order. Some events are accepted only after certain
+/// others, so the state shows whether a policy ran at the wrong position.
 public enum ListFeature: SimulatedFeature {
     public struct Event: Codable, Hashable, Sendable {
         public let number: UInt32

@@ -1,7 +1,8 @@
 public import MeshEngine
 public import MeshFoundation
 
-/// A text that all peers edit by position: the effect of an edit depends on all edits before it.
+/// A feature whose state is a text that all peers edit by position. The effect of an edit depends on all edits before
+/// it.
 public enum TextFeature: SimulatedFeature {
     public enum Event: Codable, Hashable, Sendable {
         case insert(UInt8, at: Int)

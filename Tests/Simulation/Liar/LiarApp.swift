@@ -81,7 +81,7 @@ import MeshTransport
         }
     }
 
-    /// Records a failure. Ignored once the app has died: its store is off and rejects its last calls.
+    /// Records a failure, unless the app has died: then its store is off and rejects the app's last calls.
     private func fail(_ reason: String) {
         if !isDead.withLock({ $0 }) { failure.withLock { $0 = $0 ?? "\(name): \(reason)" } }
     }

@@ -13,7 +13,8 @@ final class LyingTransport: TransportWrapper {
     /// The share of messages that are forged.
     private let rate: Double
 
-    /// Number of messages of each type that are always forged, this many times each: some types are rarely sent.
+    /// Number of messages of each type that are always forged, each of them this many times. Some types are sent so
+    /// rarely that chance alone wouldn't forge them often enough.
     private static let firstCount = 12
 
     init(_ wrapped: any SessionSyncTransport, rate: Double, seed: UInt64) {
@@ -48,7 +49,7 @@ final class LyingTransport: TransportWrapper {
         if isTold() { try await wrapped.sendSnapshot(snapshot, mode: mode, to: peer) }
     }
 
-    /// True if the original message is sent, too. At random, only the forged ones are.
+    /// True if the original message is sent, too. False at random: then only the forged messages are sent.
     private func isTold() -> Bool { !random.withLock { $0.happens(rate: rate / 4) } }
 
     private func lieCount(_ payloadType: String) -> Int {

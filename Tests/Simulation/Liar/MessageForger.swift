@@ -15,7 +15,8 @@ struct MessageForger {
     private static let texts = ["", "phone", "tablet", "watch", "nobody", "Infinity", "NaN", "\u{0}", "/.."]
     private static let bytesMax = 60_000
 
-    /// Sorts keys: their order changes how far a message compresses, and with its size the whole run.
+    /// An encoder that sorts keys. Otherwise their order would change the compressed size of a message, and the size
+    /// would change the rest of the run.
     private static let encoder: JSONEncoder = {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
@@ -24,7 +25,8 @@ struct MessageForger {
 
     init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-    /// - Returns: nil if the bytes aren't JSON, or nothing in them can be forged.
+    /// Returns a forged copy of a JSON payload.
+    /// - Returns: nil if the bytes aren't JSON, or if the forged copy is too large.
     mutating func forged(_ bytes: [UInt8]) -> [UInt8]? {
         guard var tree = try? JSONDecoder().decode(JSONTree.self, from: Data(bytes)) else { return nil }
         for _ in 0...random.upTo(2) {
@@ -178,8 +180,8 @@ private indirect enum JSONTree: Codable {
         }
     }
 
-    /// True if the elements of a list are forged individually. If only numbers are forged, a list of bytes isn't: the
-    /// message's own fields are elsewhere.
+    /// True if the elements of this list are forged individually. False for a list of bytes if only numbers are forged,
+    /// because the message's own fields aren't in it. True for every value that isn't a list.
     func isCounted(_ kind: Kind) -> Bool {
         guard kind == .numbers, case .list(let elements) = self else { return true }
         return !elements.allSatisfy { if case .natural(...255) = $0 { true } else { false } }

@@ -1,7 +1,7 @@
 import MeshBase
 import MeshFoundation
 
-/// The actions in the sessions of a run, and the first failure.
+/// A record of the users' actions in the sessions of a run, and of the first failure.
 final class LobbyLedger: Sendable {
     private struct Facts {
         var taps: [UUID: TapLedger] = [:]

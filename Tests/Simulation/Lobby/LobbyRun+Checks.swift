@@ -5,7 +5,7 @@ import MeshSession
 extension LobbyRun {
     /// Returns a fault unless all running devices follow one invitation, each has its part in it, and no call hangs.
     func disagreement(_ views: [LobbyView]) -> String? {
-        // A device waits if it has heard of a session, but from none of its members. It trusts no other device.
+        // A device trusts only a session's members. While it has heard of the session from others alone, it waits.
         let greatest = views.compactMap(\.invitation).max()
         let isHeard = greatest.map { greatest in views.contains { greatest.includes($0.name) } } ?? true
         for view in views {
@@ -81,7 +81,8 @@ extension LobbyRun {
     }
 
     private func observationFault(_ view: LobbyView, _ session: LobbyView.Session) -> String? {
-        // If members have no taps, any observed state is correct: the events that a spectator saw were lost with a store.
+        // If the members' state is empty, any observed state is correct: the events that a spectator saw were lost with
+        // a store.
         if session.state == LobbyFeature.State() { return nil }
         guard let observed = view.observed, observed.sessionID == session.id else {
             return "\(view.name) observes nothing of the session"

@@ -2,6 +2,7 @@ import MeshBase
 import MeshScenarioTransport
 
 extension LobbySchedule {
+    /// Draws the schedule of a seed.
     /// - Parameter devices: The number of devices, 2 to 5.
     init(seed: UInt64, devices: Int) {
         var draw = Draw(devices: devices, random: SplitMix64(seed: seed &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(devices)))
@@ -46,7 +47,8 @@ extension LobbySchedule {
             entries.append(Entry(at: now + delay, step: step))
         }
 
-        /// Launches devices at once and connected, or one by one. Then one or several of them open.
+        /// Launches the devices, at once or one by one. Then one or several of them open a session, often after all
+        /// have connected.
         mutating func begin() {
             if random.happens(rate: 0.3) {
                 for device in 0..<devices where random.happens(rate: 0.5) { add(.clock(device, seconds: skew())) }
@@ -75,7 +77,7 @@ extension LobbySchedule {
             case 18..<46: add(.tap(device, count: 1 + Int(random.upTo(3))))
             case 46..<58:
                 add(.invite(self.device(), by: device))
-                // A second device invites one too, before it can know of the first invitation.
+                // A device invites at the same moment, before it can know of the first invitation.
                 if random.happens(rate: 0.5) { add(.invite(self.device(), by: self.device())) }
             case 58..<62: add(.end(device))
             case 62..<67:
@@ -92,7 +94,8 @@ extension LobbySchedule {
             }
         }
 
-        /// Advances time: often not at all, so that steps coincide, and at times long enough for members to be removed.
+        /// Advances time by nothing, so that steps coincide, by up to 12 seconds, or by more than a minute, so that
+        /// absent members are removed.
         private mutating func pass() {
             switch random.upTo(99) {
             case 0..<35: break

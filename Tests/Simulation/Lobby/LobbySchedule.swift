@@ -38,7 +38,8 @@ public struct LobbySchedule: Equatable, Sendable {
 
     static func name(of device: Int) -> String { names[device] }
 
-    /// In ascending order: of two devices that meet, the one with the lower ID founds.
+    /// The devices' names, which are also their peer IDs, in ascending order. Of two devices that meet, the one with
+    /// the lower ID founds the group.
     private static let names = ["desktop", "phone", "server", "tablet", "watch"]
 }
 

@@ -2,9 +2,9 @@ import MeshBrokenRules
 import MeshScenarioTransport
 import MeshSession
 
-/// Devices that open sessions at once, take over from each other, invite, end and open the next, over a bad network.
-/// They are partitioned, have wrong clocks and crash, and in some seeds one has no store. All of it runs in virtual
-/// time on one thread.
+/// Devices with a lobby over a bad network. They open sessions at once, open new ones that supersede them, invite each
+/// other, and end sessions. They are partitioned, have wrong clocks and crash, and in some seeds one has no store. All
+/// of it runs in virtual time on one thread.
 ///
 /// In the end everything heals, and all running devices follow one invitation. Members show one state that has each tap
 /// of that session once, and spectators see it. No device runs a session that it has left, and no call hangs. The seed
@@ -61,8 +61,8 @@ public struct LobbySimulation: ScheduledSimulation {
         }
     }
 
-    /// The result that users see. Leaves out times, and the number of faults that hit a running app: a recorder's tasks
-    /// run at different moments.
+    /// Returns the part of an outcome that must not depend on recorders. It leaves out times and the number of faults
+    /// that hit a running app, because a recorder's tasks run at other moments.
     private func account(of outcome: SeedOutcome) -> String {
         "\(outcome.failure ?? "agreed"), \(outcome.counts["taps"] ?? 0) taps"
     }

@@ -15,7 +15,7 @@ extension MailboxRun {
             case .write(let write):
                 writes[key, default: []].append(write)
                 if writes[key]?.count == 1 { enter(.write(key: key), within: storeDelay) }
-            // Messages stay in a socket that isn't read.
+            // A real socket holds the messages that the gateway doesn't read. Here they arrive at once.
             case .pause, .resume, .report: break
             case .serve(let stream, let isServed): served[gateway][stream, default: 0] += isServed ? 1 : -1
             case .authenticate: enter(.answer(key: key, directive), within: 20)
@@ -90,7 +90,8 @@ extension MailboxRun {
         for gateway in gatewaysServing(word.stream) { enter(.word(word, gateway: gateway), within: 50 + storeDelay) }
     }
 
-    /// Returns the gateways that the store notifies of a change of this stream. A notice may be lost.
+    /// Returns the gateways that receive the store's notice of a change of this stream. They serve the stream, and the
+    /// notice isn't lost on the way.
     private mutating func gatewaysServing(_ stream: String) -> [Int] {
         gateways.indices.filter { gateway in
             served[gateway][stream, default: 0] > 0 && (areFaultsOver || !random.happens(rate: 0.1))

@@ -13,7 +13,7 @@ import MeshVirtualTime
 struct MailboxRun: GatewayRun {
     struct Faults {
         var losesStore = true
-        /// True if gateways continue writing after a failed write.
+        /// True if gateways perform a connection's later posts after a write has failed.
         var writesOn = false
         /// True if devices forget unanswered messages when a connection ends.
         var forgetsHeld = false
@@ -55,9 +55,10 @@ struct MailboxRun: GatewayRun {
 
     /// The messages from one device to another.
     struct Exchange {
-        /// Numbers of accepted queued messages. `excused` messages may be missing, because the store was emptied: it
-        /// lost them after its answer, or had forgotten the admission and rejected them.
+        /// Numbers of the queued messages that the sender's core accepted.
         var accepted: [Int] = []
+        /// Numbers of messages that may be missing because the store was emptied. It lost them after its answer, or it
+        /// had forgotten the receiver's admission and rejected them.
         var excused: Set<Int> = []
         var answered: Set<Int> = []
         var received: Set<Int> = []
@@ -88,7 +89,8 @@ struct MailboxRun: GatewayRun {
     var receivedCount = 0
     var refusedCount = 0
     var areFaultsOver = false
-    /// The time at which each device sent its admissions to an emptied store: nil until then, 0 if never emptied.
+    /// The time at which the emptied store received each device's admissions again; nil before that. 0 if the store was
+    /// never emptied.
     var admittedAt: [UInt64?] = Array(repeating: 0, count: deviceCount)
     var downUntil: UInt64 = 0
     var slowUntil: UInt64 = 0
@@ -298,8 +300,9 @@ extension MailboxRun {
         }
     }
 
-    /// Checks a rejected message. Only an emptied store may have forgotten which peers are admitted. The receiver then
-    /// sends its admissions again. That may take several connections, each found dead only after a minute.
+    /// Checks a rejected message. The gateway may reject it only if the store was emptied and has forgotten which peers
+    /// the receiver admits. The receiver then sends its admissions again. That may need several connections, and a
+    /// device notices only after a minute that one is dead.
     private mutating func refused(_ post: MailboxPost, _ reason: String, _ sender: Int) {
         guard let receiver = devices.firstIndex(where: { $0.id == post.to }), honest.contains(sender),
             honest.contains(receiver)
@@ -332,8 +335,9 @@ extension MailboxRun {
         guard exchanges[sender][receiver].accepted.contains(number) else {
             return misattribute(number, sender, receiver)
         }
-        // The seal's counter rejects duplicates and overtaken messages. A message is overtaken if the store lost it and
-        // its sender repeats it because it didn't receive the answer. A wrong order shows as a missing message.
+        // Drops duplicates and overtaken messages, as the counter of a real receiver's seal does. A message is
+        // overtaken if the store lost it and its sender repeats it, because no answer had arrived. So a wrong order
+        // shows as a missing message.
         guard !isOvertaken || faults.opensOvertaken,
             exchanges[sender][receiver].received.insert(number).inserted
         else { return }

@@ -44,7 +44,7 @@ extension ResumeRun {
         }
     }
 
-    /// Starts at a sequence: the app loads everything up to there by other means.
+    /// Starts the app at a sequence. The app loads everything up to there by other means.
     private mutating func begin(_ id: String, at sequence: UInt64, _ client: Int) {
         guard let session = GatewaySessionID(id), let loss = lossByEpoch[session.epoch] else {
             complaint = "'\(id)' isn't a session's ID"
@@ -126,7 +126,7 @@ extension ResumeRun {
         }
         if let due = clients[client].core.deadline, clients[client].tickAt.map({ due < $0 }) ?? true {
             clients[client].tickAt = due
-            // The clock has whole nanoseconds. Rounded up, because the tick must not come early.
+            // Rounded up to whole nanoseconds, because the tick must not come early.
             queue.enter(.clientTick(client), at: max(now, due.nanoseconds + 1))
         }
     }

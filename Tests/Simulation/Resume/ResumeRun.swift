@@ -13,7 +13,7 @@ struct ResumeRun: GatewayRun {
     struct Faults {
         var clients = 6
         var losesBuffer = true
-        /// True if a rolled-back store continues from its earlier contents as if nothing were missing.
+        /// True if a store that failed over to older contents continues from them as if nothing were missing.
         var ignoresFence = false
         /// K20: true if a buffer that has lost its events counts from 1 again, in the same epoch.
         var keepsEpoch = false
@@ -44,6 +44,7 @@ struct ResumeRun: GatewayRun {
         /// The number of the newest event that the app knows.
         var known: Int?
         var seenCount = 0
+        /// The number of buffer losses before the epoch in which the app last started.
         var begunAt = 0
         var tickAt: Duration?
         var retryAfter = Duration.zero
@@ -62,11 +63,12 @@ struct ResumeRun: GatewayRun {
     var pipes: [Int: GatewayPipe] = [:]
     var keyCount = 0
     var appended: [Int] = []
-    /// The number of the event at each position of a user's stream.
+    /// The number of the event at each position of a user's stream. A key has the user, the number of losses and the
+    /// sequence.
     var places: [String: Int] = [:]
-    /// The number of events appended to each stream when a buffer was created, by number of losses so far.
-    /// `lossByEpoch` has that number of losses for each epoch.
+    /// The number of events that each stream had when a buffer was created. The index is the number of losses so far.
     var baselines: [[Int]] = []
+    /// The number of losses before each epoch of a buffer.
     var lossByEpoch: [UInt64: Int] = [:]
     var areFaultsOver = false
     var downUntil: UInt64 = 0
@@ -103,7 +105,7 @@ struct ResumeRun: GatewayRun {
     /// - Returns: The failure, or nil.
     mutating func run() -> String? {
         playFaults()
-        // Missing events must arrive without help once there is a new event.
+        // A new event must also make a client fetch the events that it missed.
         for user in appended.indices { append(to: user) }
         runUntil(milliseconds: 600_000)
         for (index, client) in clients.enumerated() where complaint == nil {
@@ -121,7 +123,7 @@ struct ResumeRun: GatewayRun {
         settings.pageEntries = 7
         settings.unsentBytesMax = 400
         settings.framesAtOnce = 10_000
-        // Admits as many handshakes per client for a thousand clients as for six.
+        // With more clients, a gateway admits proportionally more handshakes.
         let crowd = max(1, faults.clients / 6)
         let admission = GatewayAdmission(perSecond: 2 * Double(crowd), atOnce: 4 * crowd)
         return GatewayCore(settings, admission: admission, seed: random.next())
@@ -207,7 +209,7 @@ extension ResumeRun {
         }
     }
 
-    /// True at random. Makes faults that hit all clients as frequent for a thousand clients as for six.
+    /// True at random. Keeps faults that hit all clients as frequent with a thousand clients as with six.
     private mutating func happensToAll() -> Bool { random.happens(rate: 6 / Double(clients.count)) }
 
     private mutating func cutClient(_ client: Int) {
@@ -238,7 +240,8 @@ extension ResumeRun {
         buffer = makeBuffer()
     }
 
-    /// Fails over to a replica without the newest events. Its contents must not be used: see MeshRedisReplay's fence.
+    /// Fails over to a replica without the newest events. Its contents must not be used: see the fence of
+    /// `RedisReplayBuffer`.
     private mutating func goBack() {
         guard let older else { return }
         count("store behind")
@@ -286,7 +289,7 @@ extension ResumeRun {
         }
     }
 
-    /// True at random for a frame with an event. It is lost although the connection lives.
+    /// True at random for a frame with an event, which is then lost although the connection is open.
     mutating func isLost(_ step: Step) -> Bool {
         guard !areFaultsOver, case .toClient(_, let bytes) = step,
             String(decoding: bytes, as: UTF8.self).contains("EVENT")

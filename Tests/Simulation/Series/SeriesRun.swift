@@ -136,7 +136,7 @@ struct SeriesRun {
             devices[device].batchCommitted()
         } catch let error as StorageError where error.code == .full || error.code == .unavailable {
             count("\(error.code)")
-            // The outcome of the commit is unknown, and the process may or may not die of it.
+            // The device doesn't know whether the commit was written. Its process may end because of the error.
             if Bool.random(using: &random) { try relaunch(device) } else { devices[device].replica.batchFailed() }
         }
     }
@@ -188,7 +188,7 @@ struct SeriesRun {
 
     private mutating func deliver() throws {
         guard !network.isEmpty else { return }
-        // Some messages overtake others.
+        // A message from anywhere in the queue may overtake the ones before it.
         let isOvertaking = lossRate > 0 && Int.random(in: 0..<3, using: &random) == 0
         let message = network.remove(at: isOvertaking ? Int.random(in: network.indices, using: &random) : 0)
         guard !isApart, let device = devices.firstIndex(where: { $0.name == message.receiver }) else { return }
@@ -204,7 +204,7 @@ struct SeriesRun {
 
     // MARK: - Checking
 
-    /// Ends all faults except message loss, and runs until every device has everything that any of them has written.
+    /// Ends all faults except message loss. Runs until every device has every sample that any device has written.
     private mutating func calm() throws {
         isApart = false
         forgetKnowledge()

@@ -1,6 +1,6 @@
 /// Devices that record series and exchange them over a bad network, on one thread. Messages are lost, duplicated and
-/// overtaken, and devices are partitioned. Commits are rejected, or the power fails during one. Apps die between any
-/// two steps. Stores are lost or rolled back.
+/// reordered, and devices are partitioned. Commits are rejected, or the power fails during one. Apps die between any
+/// two steps. Stores are lost, or restored to an earlier state.
 ///
 /// At any time each device holds a gapless range of each series, in order, as its recorder recorded it. Once all faults
 /// except message loss end, all devices come to hold everything that any store still has. The seed determines the run

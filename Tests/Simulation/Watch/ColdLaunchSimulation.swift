@@ -6,7 +6,7 @@ import MeshSimulatedWatch
 /// the run completely.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct ColdLaunchSimulation: SeedSimulation {
-    /// Seconds within which a device must publish a change and the system must transfer it.
+    /// Maximum number of seconds until a device has published a change and the system has transferred it.
     public var publishingSeconds = 7.0
     /// The time from the launch until the state must be shown.
     public var patience: Duration = .seconds(3)
@@ -25,9 +25,11 @@ private final class ColdLaunchRun: PairRun<SessionWatchApp> {
     private let simulation: ColdLaunchSimulation
     private let ledger = Locked(TapLedger())
     private var tapCount: UInt32 = 0
-    /// The taps that the dying device showed after each of its own. A device publishes only its own changes.
+    /// The taps that the dying device showed after each of its own taps. Other devices' taps don't make it publish.
     private var shown: [(at: Duration, taps: Set<UInt32>)] = []
+    /// The device that stays dead. The other one is launched again.
     private let dying: Int
+    /// The number of taps that the launched app shows in the end.
     private var coldTaps = 0
 
     init(_ simulation: ColdLaunchSimulation, seed: UInt64, thread: SimulationThread, traceLimit: Int) {
@@ -54,7 +56,7 @@ private final class ColdLaunchRun: PairRun<SessionWatchApp> {
             advance(by: Self.step)
             if tapped == dying { shown.append((pair.elapsed, taps(of: dying))) }
         }
-        // It stays dead for the rest of the seed, out of reach of messages that would wake it.
+        // The dying device stays dead for the rest of the seed. It is out of reach, so no message wakes it.
         note("kill", dying, for: .seconds(110)) { devices[dying].kill() }
         pair.watch.isInRange = false
         advance(by: .milliseconds(Int64(random.upTo(2000))))

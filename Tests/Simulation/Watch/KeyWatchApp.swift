@@ -17,7 +17,7 @@ final class KeyWatchApp: PairApp {
     private let router: StorageRouter
     private let ready = Locked(false)
     private let hasCrashed = Locked(false)
-    /// True for an earlier version of the app.
+    /// True for an earlier version of the app, in which one key has another type.
     private let isOld: Bool
 
     init(_ launch: PairLaunch, isOld: Bool, mutation: String?, failure: Locked<String?>) throws {
@@ -39,7 +39,7 @@ final class KeyWatchApp: PairApp {
             try await router.attach(to: connection)
             ready.withLock { $0 = true }
         } catch {
-            // A store without power rejects the call in an app's last moments.
+            // No failure: after a power cut the store rejects the app's last calls.
             guard !hasCrashed.withLock({ $0 }), !(error is StorageError) else { return }
             failure.withLock { $0 = "keys couldn't be attached: \(error)" }
         }
@@ -64,7 +64,7 @@ final class KeyWatchApp: PairApp {
                 try await router.commit(batch)
                 done()
             } catch {
-                // Rejected: the change may or may not appear later.
+                // The commit failed. Its changes may have been written anyway, so the run allows both values.
             }
         }
     }
@@ -125,7 +125,7 @@ struct WatchKey: Hashable, Comparable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns the key's typed value. For one key, the two versions of the app use different types.
+    /// Returns the calls of the key API for this key. For key 4, the two versions of the app use different types.
     func stored(_ isOld: Bool) -> WatchKeyValue {
         switch index {
         case 1:
@@ -141,7 +141,7 @@ struct WatchKey: Hashable, Comparable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns a text that has a letter in one of its two normal forms.
+    /// Returns a text with an "é" in one of its two Unicode normal forms.
     private func text(_ number: UInt32) -> String {
         let letter = number % 2 == 0 ? "\u{e9}" : "e\u{301}"
         return "\(number) " + letter + String(repeating: ".", count: kind == .large ? 60_000 : Int(number % 60))
@@ -166,7 +166,7 @@ struct WatchKeyView: Equatable, Sendable {
     var complaint: String?
 }
 
-/// The conversion between a number and a value of a key's type.
+/// The calls of the key API for one key, with a number in place of the typed value.
 struct WatchKeyValue {
     let register: (StorageRouter) async -> Void
     let put: (UInt32?, inout KeyBatch) throws -> Void

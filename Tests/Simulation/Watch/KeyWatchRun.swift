@@ -41,7 +41,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         return settle() ?? sendManually()
     }
 
-    /// Launches one device first or both at once. The other follows soon, or after days.
+    /// Launches both devices at once, or one first. The other then follows within seconds, or after a long absence.
     private func launch() {
         let first = Int(random.upTo(1))
         devices[first].launch()
@@ -60,7 +60,8 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         .seconds(Int64(lastsForDays ? 86_400 + random.upTo(2 * 86_400) : 120 + random.upTo(600)))
     }
 
-    /// Lets the transport accept values, then rejects the keys' own commit. The values arrive only when resent.
+    /// Makes the reader's store accept the transport's commit of some values and reject key sync's commit of them. The
+    /// values then arrive only if they are sent again.
     private func rejectNextCommit() {
         advance(by: .seconds(2))
         let (writer, reader) = random.happens(rate: 0.5) ? (0, 1) : (1, 0)
@@ -77,8 +78,8 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
             let views = views
             let ofValues = differenceOfValues(views)
             if let difference = ofValues ?? differenceOfStatuses(views) {
-                // After a device lost its store, a platform redelivers messages of earlier launches. The devices then
-                // compare their keys again, but no value changes.
+                // After a device lost its store, the platform delivers messages of earlier launches again. The devices
+                // then compare their keys again, so a status may change. A value may not.
                 guard !wasSynced || (hasLostStore && ofValues == nil) else {
                     return "all were equal, then \(difference)"
                 }
@@ -92,8 +93,8 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         return difference.map { "\($0) \(simulation.patience) after the last change" }
     }
 
-    /// Checks that a manual key arrives once the app sends it. It may arrive earlier, if the other device happens to
-    /// ask, but not every time.
+    /// Checks that a manual key arrives once the app sends it, and not every time before. It may arrive earlier if the
+    /// other device happens to ask for it, so there are four attempts.
     private func sendManually() -> String? {
         guard let key = WatchKey.manual.first else { return nil }
         let device = Int(random.upTo(1))
@@ -135,7 +136,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         var unchanged: Set<WatchKey> = []
         for _ in 0...random.upTo(random.happens(rate: 0.2) ? 6 : 0) {
             let key = WatchKey.all[Int(random.upTo(UInt64(WatchKey.all.count - 1)))]
-            // The app stores the shown value. That is no change, although another device may have made one.
+            // The app stores the value that it shows. That isn't a change, so it must not replace another device's.
             if random.happens(rate: 0.15), changes[key] == nil, shown[key] != nil {
                 unchanged.insert(key)
                 continue
@@ -150,7 +151,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
             if isWritten.withLock({ $0 }) { allowed[key] = [] }
             allowed[key, default: []].insert(number)
         }
-        // Makes the next change later on every clock.
+        // Makes the next change later than this one on both devices' clocks.
         pair.advance(by: .milliseconds(2))
     }
 
@@ -208,7 +209,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
 
     // MARK: Faults
 
-    /// Injects about one fault in two seconds, on a device that has none.
+    /// Injects about one fault in two virtual seconds, on a device that isn't away.
     private func causeFaults() {
         guard random.happens(rate: 0.01) else { return }
         let index = Int(random.upTo(1))
@@ -230,8 +231,8 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         }
     }
 
-    /// Makes a device absent for a long time. For minutes it may stay in reach, and the system launches its app for
-    /// incoming messages. For days it is switched off.
+    /// Makes a device absent for minutes or days. If for minutes, it may stay in reach, and the system then launches
+    /// its app for incoming messages. If for days, it is switched off.
     private func leave(_ index: Int) {
         let absence = longAbsence()
         note(lastsForDays ? "absent for days" : "absent", index, for: absence) { devices[index].kill() }

@@ -13,12 +13,16 @@ import MeshSimulatedWatch
 /// The seed determines the run completely.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct KeyWatchSimulation: SeedSimulation {
-    /// Broken rules that the simulation detects; empty in a build that can't break rules. The tests of key sync detect
-    /// all of these, and some that the simulation doesn't. `asksAlways` and `forgetsPieces` cost bytes and no value.
-    /// `forgetsPeers` needs a third peer and more removals than are kept. `sameNonce` needs a link that
-    /// drops unchanged values. Healing repairs `lastKeyOnly`. `noRecord` and `keepsAuthor` need more removals or other
-    /// restored stores than seeds have. One seed in thousands detects `recordUnasked`. `repeatsUndelivered` costs
-    /// messages. No test detects `marksAreKept` yet.
+    /// Mutations that the simulation detects; empty in a build that can't break rules. The tests of key sync detect all
+    /// of these. The simulation misses some mutations:
+    ///
+    /// - `asksAlways`, `forgetsPieces` and `repeatsUndelivered` cost bytes or messages, but all values arrive.
+    /// - `forgetsPeers` needs a third peer and more removals than are kept.
+    /// - `sameNonce` needs a link that drops unchanged values.
+    /// - `lastKeyOnly` is repaired by healing.
+    /// - `noRecord` and `keepsAuthor` need more removals, or other restored stores, than seeds have.
+    /// - `recordUnasked` is detected by one seed in thousands.
+    /// - `marksAreKept` isn't detected by any test yet.
     public static let mutationNames =
         BrokenRules.areThere
         ? [
@@ -32,7 +36,7 @@ public struct KeyWatchSimulation: SeedSimulation {
 
     /// The number of batches, over both devices.
     public var changes: UInt32 = 40
-    /// The time allowed after the last change, or after both are in the foreground.
+    /// The virtual time allowed after the last change, or after both apps are in the foreground.
     public var patience: Duration = .seconds(120)
     let mutation: String?
 

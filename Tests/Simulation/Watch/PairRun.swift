@@ -36,8 +36,8 @@ struct PairLaunch {
     }
 }
 
-/// One seed of faults for the apps of a phone and its watches. Apps are launched, suspended and killed, devices are out
-/// of reach, and the power fails.
+/// A base class for one seed of the apps of a phone and its watches. Subclasses launch, suspend and kill apps, move
+/// devices out of reach, and cut the power.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 class PairRun<App: PairApp> {
     let seed: UInt64
@@ -51,16 +51,16 @@ class PairRun<App: PairApp> {
     /// Seconds by which each device's wall clock is ahead.
     let aheadSeconds: [Locked<TimeInterval>]
     private(set) var faults: [String: Int] = [:]
-    /// The time at which each device must be in the foreground again; nil if it isn't away.
+    /// The time at which each device's app is launched again in the foreground; nil if the app isn't away.
     var returns: [Duration?]
-    /// The time at which the devices reach each other again; nil if they do.
+    /// The time at which the devices come into reach of each other again; nil if they are in reach.
     var meeting: Duration?
     var hasLostStore = false
     /// The time from the last change until all checks passed.
     var equalAfter = Duration.zero
 
     static var step: Duration { .milliseconds(20) }
-    /// The step while an app is away for minutes or days.
+    /// The step while nothing is due for minutes or days, because a device is away.
     private static var longStep: Duration { .seconds(60) }
 
     init(
@@ -135,7 +135,7 @@ class PairRun<App: PairApp> {
     /// - Returns: The failure, or nil.
     func play() -> String? { nil }
     func count(_ outcome: inout SeedOutcome) {}
-    /// Called after time has passed and before tasks run, so that a simulation can cut the power.
+    /// Called after time has passed and before the tasks that became ready run. Override it to cut the power then.
     func maybeCutPower() {}
     func stepHasPassed() { thread.runAll() }
     /// Called when a long step of an absence begins.
@@ -168,7 +168,7 @@ class PairRun<App: PairApp> {
         thread.runAll()
     }
 
-    /// True if the next return or meeting is far away.
+    /// True if an app or a device is away, and none returns within two long steps.
     private var isAlone: Bool {
         let due = (returns + [meeting]).compactMap { $0 }.min()
         return due.map { $0 - pair.elapsed > Self.longStep * 2 } ?? false
@@ -200,7 +200,7 @@ class PairRun<App: PairApp> {
         while returns.contains(where: { $0 != nil }) { advance(by: Self.step) }
     }
 
-    /// Kills a device whose power failed, in the middle of its app's work.
+    /// Kills the app of a device whose power failed, and plans its next launch.
     private func endWithoutPower(_ index: Int) {
         guard returns[index] == nil, disks.withLock({ $0[index].isOff }) else { return }
         note("power cut", index, for: .milliseconds(Int64(20 + random.upTo(3000)))) { devices[index].kill() }

@@ -123,7 +123,7 @@ final class SessionWatchApp: PairApp {
         }
     }
 
-    /// - Parameter look: Called if the session is in no group.
+    /// - Parameter look: Called if the session isn't a member of a group.
     func lookForNewcomer(_ look: @escaping @Sendable () -> Void) {
         Task { @MainActor in
             if let session = session.withLock({ $0 }), !session.isMember { look() }

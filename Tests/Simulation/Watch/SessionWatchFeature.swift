@@ -1,7 +1,7 @@
 import MeshEngine
 
-/// The numbers of taps in order, in an app whose events lose a field when they are encoded. A device that reduced the
-/// original event would show a different number than the other device, and than its own next launch.
+/// A feature whose state is the numbers of taps in order, and whose events lose a field when they are encoded. A device
+/// that reduced the original event would show another number than the other device, and than its own next launch.
 enum SessionWatchFeature {
     struct Event: Codable, Sendable {
         enum CodingKeys: CodingKey { case number }
@@ -13,7 +13,7 @@ enum SessionWatchFeature {
     }
 
     struct Reducer: SessionSyncReducer {
-        /// True for a version of the app that leaves out every second tap.
+        /// True for a version of the app that leaves out taps with odd numbers.
         let isOdd: Bool
 
         func reduce(state: inout [UInt32], event: Event, context: SessionEventContext) {
@@ -25,9 +25,9 @@ enum SessionWatchFeature {
     /// The versions of a seed's two apps.
     enum Versions: Sendable {
         case equal
-        /// Their reducers differ but their version numbers don't. The apps must notice.
+        /// Their reducers differ, but both state the same version. Both devices must report that their states differ.
         case differ
-        /// Their reducers and version numbers differ, so nothing is compared.
+        /// Their reducers differ, and they state different versions. So the devices don't compare their states.
         case differInNumber
 
         init(seed: UInt64) {

@@ -13,6 +13,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
     /// Devices whose apps have a store.
     private let keepers: Set<Int>
     private let versions: SessionWatchFeature.Versions
+    /// Devices that have reported that the other device's state differs.
     private let suspicious = Locked<Set<Int>>([])
     private let ledger = Locked(TapLedger())
     private let timers = Locked(TimerLedger())
@@ -26,7 +27,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
     private var cut: Duration?
     private var isRecovered = false
 
-    /// The 60 ticks of rule 19, and time to join.
+    /// The 60 s for which a newcomer waits (rule 19 of Docs/Internals/Convergence.md), and time to join.
     private static let foundingPatience = Duration.seconds(75)
 
     init(_ simulation: SessionWatchSimulation, seed: UInt64, thread: SimulationThread, traceLimit: Int) {
@@ -87,8 +88,8 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
 
     private func settle() -> String? {
         let start = pair.elapsed
-        // Without stores, both devices may have started over. If they learn late of their former group, they wait for
-        // it: rule 19.
+        // Without stores, both devices may have started over. If they hear late of their former group, they wait for it
+        // (rule 19) before they found a new one.
         while pair.elapsed - start < simulation.patience || hasNewcomer && pair.elapsed - start < Self.foundingPatience
         {
             advance(by: Self.step)
@@ -102,7 +103,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         return difference.map { "\($0) \(pair.elapsed - start) after the last tap" }
     }
 
-    /// True if a device is in no group.
+    /// True if a device isn't a member of a group.
     private var hasNewcomer: Bool {
         let found = Locked(false)
         for app in apps.withLock({ $0 }) { app?.lookForNewcomer { found.withLock { $0 = true } } }
@@ -125,7 +126,8 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         let seen = devices.indices.filter { devices[$0].state == .foreground }
         guard !seen.isEmpty else { return }
         let count = simulation.losesPower && random.happens(rate: 0.1) ? 10 + random.upTo(50) : 1
-        // Until a relaunched device with another clock is heard from, a tap's time follows the old clock.
+        // A relaunched device may have another clock. Until the two have exchanged messages, a tap's time follows the
+        // old one.
         let timers = clocksDiffer == false ? timers : nil
         for _ in 0..<count {
             let index = seen[Int(random.upTo(UInt64(seen.count - 1)))]
@@ -160,7 +162,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
 
     // MARK: Clocks
 
-    /// Sets a device's clock about once in ten seconds. Timers must not show the change.
+    /// Sets a device's wall clock about once in ten virtual seconds. Timers must not show the change.
     private func setClocks() {
         if clockRandom.happens(rate: 0.002) {
             let seconds = Double(clockRandom.upTo(7_200_000)) / 1000 - 3_600
@@ -193,7 +195,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
 
     // MARK: Faults
 
-    /// Injects about one fault in two seconds, on a device that has none.
+    /// Injects about one fault in two virtual seconds, on a device that isn't away.
     private func causeFaults() {
         guard random.happens(rate: 0.01) else { return }
         if simulation.losesPower, random.happens(rate: 0.4) { return causeFaultOfPower() }

@@ -12,12 +12,13 @@ import MeshSimulatedWatch
 /// Ten seconds after the last tap, with both apps in the foreground, the states are equal. If apps have stores, the
 /// states hold every tap once. The seed determines the run completely.
 ///
-/// Some taps are urgent. On most phones the watch face shows the app's complication, so they may wake the watch. At most
-/// one wake is spent on each, and at most 50 a day.
+/// Some taps are urgent. In most seeds the watch face shows the app's complication, so urgent taps may wake the watch.
+/// At most one wake is spent on each, and at most 50 a day.
 ///
-/// Events lose a field when they are encoded, which must not show. In one seed of sixteen the watch's app has a
-/// different reducer. Both devices must report that within ten seconds of the next 64 taps. In another one the apps
-/// also state different versions of their reducers. In that seed and all others no device may report a difference.
+/// Events lose a field when they are encoded, and the states must not show that. In one seed of sixteen the watch's app
+/// has a different reducer. Both devices must report that within ten seconds after the next 64 taps. In another seed of
+/// sixteen the apps also state different versions of their reducers. In that seed and all others no device may report a
+/// difference.
 ///
 /// With `losesPower`, taps come in bursts, also while the devices are out of each other's reach. Commits are rejected.
 /// The power fails during a commit, while late events are being reduced, or while a copy arrives. In a few seeds a
@@ -26,12 +27,12 @@ import MeshSimulatedWatch
 public struct SessionWatchSimulation: SeedSimulation {
     /// The number of taps, over both devices.
     let taps: UInt32
-    /// The time allowed after the last tap, or after both are in the foreground.
+    /// The virtual time allowed after the last tap, or after both apps are in the foreground.
     public var patience: Duration = .seconds(10)
     public let losesPower: Bool
     let mutation: String?
 
-    /// Session rules that runs with power failures detect as broken, and all rules of the engine.
+    /// Names of the session mutations that runs with power failures detect, and of all engine mutations.
     public static var mutationNames: [String] {
         Simulation.sessionMutationNames + Simulation.mutationNames + Simulation.coveredMutationNames
     }

@@ -2,7 +2,7 @@ import MeshFoundation
 import MeshSession
 import MeshTimerAnchor
 
-/// Timers that taps have started, and their true running times.
+/// A record of the timers that taps have started, and of their true running times.
 struct TimerLedger: Sendable {
     private struct Timer {
         let tap: UInt32
@@ -11,7 +11,7 @@ struct TimerLedger: Sendable {
         let error: TimeInterval
         /// The start in true time.
         let began: Duration
-        /// Devices that have been launched since.
+        /// Devices whose apps have been launched since the timer began.
         var launched: Set<Int> = []
     }
 
@@ -28,9 +28,9 @@ struct TimerLedger: Sendable {
         timers.append(Timer(tap: tap, anchor: .start(at: moment), error: error, began: elapsed))
     }
 
-    /// Forgets timers that a relaunch may have moved. Once both devices have relaunched, neither knows how the clocks
-    /// have changed. The phone's clock counts, so its relaunch is enough: it can't always tell which taps used its earlier
-    /// clock, because its store may lack them.
+    /// Forgets timers that a relaunch may have moved. Once both apps have been relaunched, neither knows how the clocks
+    /// have changed. A relaunch on the phone alone is enough, because the session uses the phone's clock. Its store may
+    /// lack taps, so the relaunched app can't always tell which taps used the earlier clock.
     mutating func noteLaunch(of device: Int) {
         for index in timers.indices { timers[index].launched.insert(device) }
         timers.removeAll { $0.launched.count == 2 || device == 0 }

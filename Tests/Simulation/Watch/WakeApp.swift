@@ -5,8 +5,8 @@ import MeshKeySync
 import MeshSharedState
 import MeshTransport
 
-/// The content of an app's features: the numbers of events, and the newest numbers of a shared value and of a stored
-/// key.
+/// The visible content of an app: the numbers of its session's events, the number in its shared value, and the number
+/// under its stored key.
 struct WakeView: Sendable, Equatable {
     var taps: [UInt32] = []
     var value: UInt32 = 0

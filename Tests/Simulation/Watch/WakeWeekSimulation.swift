@@ -2,16 +2,19 @@ import MeshBase
 import MeshSimulatedWatch
 import MeshTransport
 
-/// A week of workouts that begin on the phone while the watch app is suspended, has been killed, or rarely is open. An
-/// ordinary change arrives when the user next opens the watch app. An urgent one wakes it.
+/// A week of workouts that begin on the phone while the watch app is suspended or killed, or in rare cases open. An
+/// ordinary change arrives when the user next opens the watch app. An urgent one wakes the watch app.
 ///
 /// Each workout begins with ordinary events, followed by an urgent event, and often an urgent shared value and stored
-/// key at once. On the fourth day the complication isn't on the watch face. On the sixth day more workouts begin than the
-/// system's budget has wakes.
+/// key at once. On the fourth day the complication isn't on the watch face. On the sixth day more workouts begin than
+/// the system's budget has wakes.
 ///
-/// Checks that an urgent change arrives within 15 seconds if there is budget and the watch is in range; that changes made
-/// together cost one wake; that no day spends more than 50 wakes, and a day without a complication none; that nothing
-/// arrives twice; and that both devices are equal in the end.
+/// These must hold:
+///
+/// - An urgent change arrives within 15 seconds if there is budget and the watch is in range.
+/// - Changes made together cost one wake.
+/// - No day spends more than 50 wakes, and a day without a complication none.
+/// - No tap arrives twice, and both devices are equal in the end.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct WakeWeekSimulation: SeedSimulation {
     /// False to send the same changes without urgency.
@@ -36,7 +39,7 @@ private final class WakeWeekRun: PairRun<WakeApp> {
         let number: UInt32
         let at: Duration
         let isUrgent: Bool
-        /// True if it must arrive within seconds.
+        /// True if the change must wake the watch app and so arrive within `patience`.
         let wakes: Bool
     }
 
@@ -155,7 +158,7 @@ private final class WakeWeekRun: PairRun<WakeApp> {
 
     // MARK: Time
 
-    /// Lets time pass in steps of a minute.
+    /// Lets virtual time pass in steps of a minute.
     private func rest(until end: Duration) -> String? { go(until: end, step: .seconds(60)) }
     private func watch(for time: Duration) -> String? { go(until: pair.elapsed + time, step: .milliseconds(100)) }
 

@@ -7,7 +7,7 @@ import MeshStorage
 import MeshTransport
 import MeshWatchConnectivityTransport
 
-/// One launch of an app on one device.
+/// One launch of an app that sends envelopes, snapshots and best-effort messages through its transport.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 final class WatchApp: PairApp {
     let device: Int
@@ -141,7 +141,8 @@ final class WatchApp: PairApp {
 
     private static let chatterID = "chatter"
 
-    /// Sends a best-effort message to all peers. Without faults it is always accepted, as the platform has a queue.
+    /// Sends a best-effort message to all peers. Without faults the transport must accept it, because the platform has
+    /// a queue.
     func chatter() {
         run { app in
             let number = app.progress.withLock { $0.say(at: app.device) }
@@ -158,7 +159,7 @@ final class WatchApp: PairApp {
     }
 }
 
-/// The pair's clock as an app sees it: it calls nothing while the app is suspended, nor after its end.
+/// The pair's clock as one app sees it. It makes no calls while the app is suspended, nor after the app has ended.
 final class AppClock: DeliveryClock {
     private struct State {
         var isOver = false
@@ -194,7 +195,7 @@ final class AppClock: DeliveryClock {
         if isDue { body() }
     }
 
-    /// Resumes the calls that waited while the app was suspended, unless it still is.
+    /// Makes the calls that waited while the app was suspended. Does nothing if it still is.
     func resumeCalls() {
         guard device.state != .suspended else { return }
         let waiting = state.withLock { state in

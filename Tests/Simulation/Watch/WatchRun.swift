@@ -50,7 +50,7 @@ final class WatchRun: PairRun<WatchApp> {
         return failure.withLock { $0 } ?? progress.withLock { $0.failure }
     }
 
-    /// Permits running apps to send more.
+    /// Raises, at random, the number of envelopes that each running app may send.
     private func allowSending() {
         let apps = apps.withLock { $0 }
         for index in progress.withLock({ Array($0.ways.indices) }) {
@@ -65,7 +65,7 @@ final class WatchRun: PairRun<WatchApp> {
         for app in apps {
             guard let app, devices[app.device].state != .suspended else { continue }
             if random.happens(rate: 0.02) { app.publish() }
-            // More often in the first seconds, also before the devices have met.
+            // Without faults, apps send more often in the first seconds, some of it before the devices have met.
             if random.happens(rate: isCalm && pair.elapsed < .seconds(5) ? 0.3 : 0.02) { app.chatter() }
         }
         resumeSending()
@@ -77,7 +77,7 @@ final class WatchRun: PairRun<WatchApp> {
         where way.accepted < way.allowed && devices[way.from].state != .suspended { apps[way.from]?.send(on: index) }
     }
 
-    /// Ends all faults. Every watch is worn in turn.
+    /// Ends all faults, then lets the user switch between the watches until everything has arrived.
     private func settle() -> String? {
         pair.conditions = .calm
         for device in devices {
@@ -130,7 +130,7 @@ final class WatchRun: PairRun<WatchApp> {
 
     // MARK: Faults
 
-    /// Injects about one fault in three seconds.
+    /// Injects about one fault in three virtual seconds.
     private func causeFaults() {
         guard random.happens(rate: 0.03) else { return }
         let device = devices[Int(random.upTo(UInt64(devices.count - 1)))]

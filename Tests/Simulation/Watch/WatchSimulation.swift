@@ -15,7 +15,7 @@ public struct WatchSimulation: SeedSimulation {
     /// The number of envelopes in each direction.
     public var envelopes: UInt64
     public var hasFaults: Bool
-    /// True if apps have stores for delivery. Without them the simulation must detect the losses.
+    /// True if apps have stores for delivery. Without stores, messages are lost, and the simulation must detect that.
     public var hasStores = true
     /// Virtual time after which the run fails.
     public var patience: Duration = .seconds(12 * 3600)
@@ -32,7 +32,7 @@ public struct WatchSimulation: SeedSimulation {
     }
 }
 
-/// The envelopes from one device's app to another's.
+/// The progress of the envelopes from one device's app to another's.
 struct WatchWay: Sendable {
     let from: Int
     let to: Int
@@ -42,7 +42,7 @@ struct WatchWay: Sendable {
     var accepted: UInt64 = 0
     var isSending = false
     var delivered: UInt64 = 0
-    /// True if envelopes that the receiver's earlier launches received may arrive again, before any new one.
+    /// True if envelopes that earlier launches of the receiver have handled may arrive again, until a new one arrives.
     var mayRepeat = false
     var repeatedCount: UInt64 = 0
 
@@ -57,7 +57,7 @@ struct WatchProgress: Sendable {
     var published: [UInt64]
     /// True if the seed has no faults.
     let isCalm: Bool
-    /// The last best-effort message of each device. `heard` has the ones that arrived.
+    /// The number of the last best-effort message of each device. `heard` has the numbers that arrived.
     private(set) var said: [UInt64]
     private(set) var heard: [Set<UInt64>]
     var failure: String?

@@ -6,7 +6,8 @@ import MeshTesting
 import MeshTransport
 import MeshWire
 
-/// A hostile peer that sends hellos and lies to one other peer, and ignores all others. Must be used on one thread.
+/// A hostile peer that sends hellos and lies to one other peer, its victim. It ignores all other peers and every
+/// message. Must be used on one thread.
 final class FloodingPeer: LinkObserver {
     static let id = "liar"
     private static let waitingMax = 4096
@@ -32,7 +33,7 @@ final class FloodingPeer: LinkObserver {
         link.open(self)
     }
 
-    /// Sends, at random, a run of up to 249 frames.
+    /// Queues, at random, a run of up to 249 lies. Then sends as many queued packets as the link accepts.
     func lie(_ random: inout SplitMix64) {
         if random.happens(rate: 0.01) {
             var run = (0..<LyingPeer.runBytes).map { _ in UInt8(random.upTo(255)) }

@@ -3,7 +3,7 @@ import MeshBase
 /// The simulated network: it loses, duplicates, delays and partitions frames. Each direction of each pair has its own
 /// random generator, so an extra frame on one doesn't change the others.
 struct FrameNetwork {
-    /// Virtual microseconds until a frame and its copy arrive; nil for one that doesn't arrive.
+    /// Virtual microseconds until a frame and its duplicate arrive; nil for one that doesn't arrive.
     struct Fate {
         var first: UInt64?
         var copy: UInt64?
@@ -19,7 +19,7 @@ struct FrameNetwork {
         var random: SplitMix64
         /// The number of partitions in effect. They may overlap.
         var cuts = 0
-        /// The latest arrival time of any frame so far. A frame that arrives earlier has overtaken another.
+        /// The latest arrival time of any frame sent so far. A later frame that arrives before it overtakes that frame.
         var latest: UInt64 = 0
     }
 

@@ -9,7 +9,8 @@ struct Violation: Error {
     init(_ reason: String) { self.reason = reason }
 }
 
-/// A group, and its branch if users on both sides of a partition continued it independently.
+/// A group, and the number of one of its branches. A group has several branches if users on both sides of a partition
+/// have continued it independently.
 struct GroupLine: Hashable {
     let group: SessionSource
     var branch = 0
@@ -23,10 +24,12 @@ struct Ghost<Feature: SimulatedFeature> {
         let outcome: SessionEventOutcome
     }
 
-    /// All names of each event that was accepted for sending: its first name, and one for each time it was reissued.
+    /// All names of each event that its author has stored, by event ID: its first name, and one for each time that it
+    /// was reissued.
     private(set) var accepted: [UUID: [SourceSequence]] = [:]
-    /// Events that were accepted only in stores that are now lost.
+    /// Events that existed only in stores that are now lost.
     private(set) var mayBeLost: Set<UUID> = []
+    /// True once a store was restored. Events may then be lost or doubled.
     private(set) var mayFork = false
     /// Everything that any member has confirmed, by group; nil at positions that hold no event.
     private(set) var streams: [GroupLine: [Place?]] = [:]
@@ -57,7 +60,7 @@ struct Ghost<Feature: SimulatedFeature> {
         accepted[id]?.append(place)
     }
 
-    /// Records that a store continues under another name.
+    /// Records that a store continues as another source.
     mutating func rename(_ source: SessionSource, to other: SessionSource, in line: GroupLine?) {
         formerLines[other] = line ?? formerLines[source]
     }
@@ -70,12 +73,13 @@ struct Ghost<Feature: SimulatedFeature> {
         }
     }
 
-    /// Allows events of the peer to be cut off: no peer reissues them, and a later view decides how far they count.
+    /// Allows events of the peer to be cut off. No other peer reissues them, and a later view may close their source
+    /// before them.
     mutating func expectCuts(of peerID: String) {
         for (id, names) in accepted where names.contains(where: { $0.source.peerID == peerID }) { mayBeCut.insert(id) }
     }
 
-    /// Allows the loss of the peer's events that are only in its base, because no log has them any more.
+    /// Allows the loss of the peer's own events that it has folded, because its log no longer has them to reissue.
     mutating func forgive(_ folded: SequenceVector, of peerID: String) {
         for (id, names) in accepted {
             let isFolded = names.contains { $0.source.peerID == peerID && $0.sequence <= folded[$0.source] }
@@ -137,7 +141,7 @@ struct Ghost<Feature: SimulatedFeature> {
 
     struct Tally {
         var lostWithStores = 0
-        /// Events lost since a store was restored.
+        /// Events that are missing, or in the order twice (`doubledByForks`), because a store was restored.
         var lostByForks: [SourceSequence] = []
         var doubledByForks: [SourceSequence] = []
     }

@@ -3,8 +3,8 @@ import MeshEngine
 import MeshFoundation
 import MeshIdentity
 
-/// One peer that keeps its store and one that keeps nothing. Each incarnation of the latter joins, is heard and is
-/// forgotten.
+/// A run of one peer that keeps its store, the survivor, and one that keeps nothing. Each incarnation of the second
+/// peer joins the survivor's group, exchanges events with it and ends.
 ///
 /// There are more incarnations than a table of sources has places. The survivor's messages and tables must not grow.
 struct ManyIncarnations<Feature: SimulatedFeature> {

@@ -3,11 +3,11 @@ struct MembershipPlan: Sendable, Equatable {
     /// The peers present from the start: members of one group, or two peers that find each other. The others are
     /// invited.
     var founders: SmallSet = []
-    /// Milliseconds of silence after which an app suspects a peer; nil if no app suspects a peer.
+    /// Milliseconds of silence after which an app suspects a peer; nil if apps never suspect peers.
     var lease: Int? = 600
-    /// True if each link knows the peer at its other end and rejects frames that claim another author.
+    /// True if each link proves the peer at its other end and rejects frames that name another author.
     var hasProvenLinks = false
-    /// The factor by which exchanges are rarer than in a group of two.
+    /// The factor by which exchanges are rarer than in groups of up to five peers.
     var pace: UInt64 = 1
 }
 
@@ -19,8 +19,8 @@ public enum MembershipFault: Sendable, Equatable {
     case leaving
     /// The peer's user removes the others.
     case goingOn
-    /// The lowest member of the newest view, which would be the first to propose the next view, is lost. The peer
-    /// itself is lost if there is no such member.
+    /// The lowest member of the newest view is lost. It would be the first to propose the next view. If there is no
+    /// such member, the peer itself is lost.
     case primaryLost(Loss)
 
     public enum Loss: Sendable, Equatable, CaseIterable {

@@ -4,21 +4,23 @@ import MeshFoundation
 import MeshIdentity
 import MeshVirtualTime
 
-/// Two apps written for the reference API (`submitLocal`, `receive`, `applySnapshot`): one engine each, made by its
-/// initializer, and an adapter that shows the results of its calls.
+/// A run of two apps written for the reference API (`submitLocal`, `receive`, `applySnapshot`). Each has one engine,
+/// and an adapter that shows the results of the engine's calls.
 ///
-/// Messages travel as over WatchConnectivity. Events are messages, or user infos if the session reports the other app
-/// as unreachable. States travel in the application context, where only the newest counts, or in order with the events.
-/// An app publishes its state after each event, its own or the other app's, and on request. A relaunched app starts
-/// empty, receives the waiting messages and the last context, and requests a snapshot.
+/// Messages travel as over WatchConnectivity. An event is sent as a message, or as a user info if the session reports
+/// the other app as unreachable. States travel in the application context, which keeps only the newest, or in order
+/// with the events. An app publishes its state after each event, its own or the other app's, and on request. A
+/// relaunched app starts empty, receives the last context and the waiting messages, and requests a snapshot.
 ///
 /// An app always shows its engine's state. Once everything has arrived, both apps must show the same state and each tap
 /// once.
 ///
-/// Some seeds may end with a difference, which is counted by its cause. One cause is a lost event, with a message or
-/// with the processes that held it. Another is a message in flight during two launches: the receiver can't tell which
-/// launch's events it counts. A message from a dead launch may also arrive after its successor was answered. The apps
-/// may then differ until one publishes again.
+/// Some seeds may end with a difference, which the outcome counts by its cause:
+///
+/// - An event was lost, with a message or with the processes that held it.
+/// - A message was in flight during two launches. The receiver can't tell which launch's events it counts.
+/// - A message of an ended launch arrived after the next launch's request was answered. The apps may then differ until
+///   one publishes again.
 final class OriginalApps<Feature: SimulatedFeature> {
     private typealias Engine = SessionSyncEngine<Feature.State, Feature.Event, Feature.Reducer, Feature.Policy>
 
@@ -33,9 +35,9 @@ final class OriginalApps<Feature: SimulatedFeature> {
         var known: Set<UInt32> = []
         /// The other app's launch that last received an answer from this app.
         var answered: Int?
-        /// Messages that the system stores until the app runs.
+        /// Indexes of the messages that the system stores until the app runs.
         var waiting: [Int] = []
-        /// The last application context that arrived.
+        /// The index of the last application context that arrived.
         var context: Int?
     }
 
@@ -75,8 +77,9 @@ final class OriginalApps<Feature: SimulatedFeature> {
     /// The reason that the apps may differ until one publishes again.
     private var delay: String?
 
-    /// True if events and states use separate lanes, like messages and the application context.
+    /// True if states travel in the application context. Otherwise they are sent in order with the events.
     private let hasTwoLanes: Bool
+    /// True if an app's snapshots list its own events in the vector.
     private let listsItself: Bool
 
     init(_ schedule: Schedule, _ options: SimulationOptions) {
@@ -252,7 +255,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
     private func send(_ message: Message, from peer: Int) {
         var lane = Lane.message
         if hasTwoLanes, case .snapshot = message { lane = .context }
-        // The session reports the other app as unreachable.
+        // At random, the session reports the other app as unreachable.
         if lane == .message, random.happens(ifAtAll: schedule.conditions.longTail) { lane = .userInfo }
         if lane == .message, random.happens(ifAtAll: schedule.conditions.loss) {
             outcome.faults[.loss] += 1

@@ -88,16 +88,17 @@ final class Replica<Feature: SimulatedFeature> {
     var engine: Engine
     /// The engine's outline at the last call of `look`.
     private(set) var outline: EngineOutline
-    /// The store after each of the latest commits, oldest first. Holds one unless a disk may lose some.
+    /// The store after each of the latest commits, oldest first. Only a disk needs more than the last one: a power loss
+    /// may return it to an earlier one.
     private var moments: [StoredMoment<Feature>] = []
     private var storedHeld: SequenceVector?
     /// The highest stamp applied since the store was created.
     private(set) var latestStamp = HybridTimestamp.zero
-    /// True if the store was restored to an earlier moment and still has the same name. Until its engine notices and
-    /// takes another name, acknowledgements and promises under that name are false.
+    /// True if the store was restored to an earlier moment and its engine still uses the same source. Until the engine
+    /// notices and becomes another source, its earlier acknowledgements and promises are false.
     private(set) var isImpostor = false
     private(set) var sideEffects = SideEffects()
-    /// The reason for its present name.
+    /// The reason why the peer has its present source.
     private(set) var origin = Origin.first
     /// The number of times that its engine was restored or created.
     private(set) var launchCount = 0
@@ -107,7 +108,7 @@ final class Replica<Feature: SimulatedFeature> {
     private var archive: SessionArchive<Feature.State, Feature.Event>?
     private var commitCount = 0
 
-    /// Number of commits from one check of the written store to the next.
+    /// The number of commits between two checks of the written store.
     private static var checkInterval: Int { 4 }
     /// The maximum number of commits that a power loss may undo.
     private static var unsyncedMax: Int { 6 }
@@ -141,7 +142,7 @@ final class Replica<Feature: SimulatedFeature> {
 
     func note(_ stamp: HybridTimestamp) { latestStamp = max(latestStamp, stamp) }
 
-    /// The length of the gapless prefix from that source in the store.
+    /// Returns the length of the gapless prefix of that source's events in the store.
     func heldInStore(of source: SessionSource) -> UInt64 {
         let held = storedHeld ?? stored.held
         storedHeld = held
@@ -154,16 +155,18 @@ final class Replica<Feature: SimulatedFeature> {
         for position in positions { sideEffects.run(position) }
     }
 
-    /// Skips the effects of events confirmed before a newcomer joined.
+    /// Skips the side effects of events that were confirmed before this newcomer joined.
     func startSideEffects() { sideEffects.first = engine.confirmedCount }
 
     // MARK: - Store
 
-    /// The newest stored moment. Only its engine's image counts, which is computed when first read.
+    /// The newest stored moment. It keeps the whole engine and not the engine's image, because an image is needed only
+    /// when a store is read.
     var storedMoment: StoredMoment<Feature> { moments[moments.count - 1] }
     var stored: Engine { moments[moments.count - 1].engine }
     var storedOutline: EngineOutline { moments[moments.count - 1].outline }
 
+    /// Writes changes to the store.
     /// - Returns: False if the disk rejected the commit, or if the process ended during it.
     @discardableResult
     func persist(
@@ -183,7 +186,8 @@ final class Replica<Feature: SimulatedFeature> {
         return true
     }
 
-    /// Checks that the written store can be read back. A crash may follow any commit, not only where this seed crashes.
+    /// Checks that the written store can be read back, at every fourth commit. A crash may follow any commit, not only
+    /// those after which this seed crashes.
     private func checkStore() throws {
         commitCount += 1
         guard let disk, commitCount % Self.checkInterval == 0 else { return }
@@ -253,7 +257,7 @@ final class Replica<Feature: SimulatedFeature> {
         try persist()
     }
 
-    /// Continues the store as another source, because its present name can't be used any more.
+    /// Continues the store as another source, because the present source can't be used any more.
     func reincarnate(incarnation: UInt32, seed: UInt64) throws {
         engine = try engine.reincarnated(as: incarnation, seed: seed)
         origin = .reincarnated
@@ -273,7 +277,8 @@ final class Replica<Feature: SimulatedFeature> {
         try relaunch(seed: seed)
     }
 
-    /// The store as it was `count` commits ago, or at the earliest commit that may still be lost; nil if none may.
+    /// Returns the store as it was `count` commits ago, or at the earliest moment that is kept; nil if no commit may be
+    /// lost.
     func moment(before count: Int) -> StoredMoment<Feature>? {
         moments.count > 1 ? moments[max(0, moments.count - 1 - count)] : nil
     }
@@ -317,7 +322,8 @@ struct SideEffects {
 }
 
 extension SessionSyncEngine {
-    /// True if this store has the event of that name: held without a gap, and not void because its source joined later.
+    /// True if this store holds the event of that name without a gap, and the event isn't void. Events that a source
+    /// wrote before it joined may be void.
     func includes(_ name: SourceSequence) -> Bool {
         held[name.source] >= name.sequence && firstSequence(of: name.source) <= name.sequence
     }

@@ -2,7 +2,7 @@ import MeshBase
 
 extension Schedule {
     /// Draws the schedule of a seed.
-    /// - Parameter members: The number of peers, for groups, stars and liars among members; nil lets the seed decide.
+    /// - Parameter members: The number of peers; nil lets the seed decide.
     public init(
         seed: UInt64, stores: SimulatedStores = .perfect, setting: SimulationSetting = .ordinary, members: Int? = nil
     ) {
@@ -15,14 +15,16 @@ extension Schedule {
         }
     }
 
-    /// Every fifth seed has three to five peers unless a count is given. More than two peers lose no store.
+    /// Draws a schedule of the settings without membership changes. Every fifth seed has three to five peers unless a
+    /// count is given. With more than two peers, no store is lost.
     private init(seed: UInt64, stores: SimulatedStores, of setting: SimulationSetting, peerCount count: Int?) {
         var random = SplitMix64(seed: seed)
         self.seed = seed
         peerCount = count ?? (seed % 5 == 0 ? 3 + Int(seed / 5 % 3) : 2)
         let isPaired = peerCount > 2 || random.happens(rate: 0.3)
         let hasNewLife = stores == .faulty && peerCount == 2 && [0, 3].contains(seed % 8)
-        // Late peers are paired: one without a group folds at its bound. A peer met later can't get what was folded.
+        // Peers of the setting `late` are paired. An engine without a group folds at its bound, and a peer that it met
+        // only later couldn't get the folded events.
         self.isPaired = (isPaired && !hasNewLife) || setting == .late
         conditions = Conditions(peerCount: peerCount, random: &random)
         taps = Self.taps(peerCount: peerCount, span: span, random: &random)
@@ -62,8 +64,9 @@ extension Schedule {
             .map { _ in PlannedLie(at: random.below(healing), choice: random.next()) }.sorted { $0.at < $1.at }
     }
 
-    /// Fills logs while no peer ticks. A log can be folded only at a checkpoint, and there is one every 32 events.
-    /// Stores are neither lost nor restored: without controls, no peer would notice.
+    /// Makes logs reach their bound while no peer ticks. The bound is above 32, because a log can be folded only at a
+    /// checkpoint and there is one every 32 events. Stores are neither lost nor restored: without controls, no peer
+    /// would notice.
     private mutating func delayTicks(random: inout SplitMix64) {
         conditions.ownEventsMax = 40
         conditions.silence = random.element([400, 1_500, 2_800])
@@ -108,8 +111,8 @@ extension Schedule {
         conditions.silentStart = random.element([0, 0, 200, 800])
     }
 
-    /// Draws a joiner with two incarnations. The future founder shows events of both before either makes a control,
-    /// with gaps in the second. The events that the second incarnation reissues after joining have gaps too.
+    /// Draws a newcomer with two incarnations. The future founder shows events of both before either makes a control,
+    /// with gaps in those of the second. The events that the second incarnation reissues after joining have gaps too.
     private mutating func addSecondIncarnation(random: inout SplitMix64) {
         conditions.silentStart = 800
         conditions.loss = max(conditions.loss, 0.2)
@@ -124,8 +127,8 @@ extension Schedule {
         faults.sort { $0.at < $1.at }
     }
 
-    /// Lets a peer that has joined, and perhaps confirmed, die before its founder knows. The peer's clock is
-    /// behind, also in its next incarnation.
+    /// Makes a peer lose its store after it has joined, and perhaps confirmed, but before the group's founder knows
+    /// that it has joined. The peer's clock is behind, also in its next incarnation.
     private mutating func loseStoreAfterJoining(random: inout SplitMix64) {
         faults.removeAll {
             switch $0.fault {
@@ -150,7 +153,7 @@ extension Schedule {
             let at = Int(place * Double(span))
             let peer = random.below(peerCount)
             taps.append(Tap(at: at, peer: peer, choice: random.next()))
-            // Two people tap at the same moment.
+            // At random, another peer's user taps at the same moment.
             guard random.happens(rate: 0.1) else { continue }
             taps.append(Tap(at: at, peer: (peer + 1) % peerCount, choice: random.next()))
         }
@@ -168,12 +171,12 @@ extension Schedule {
         return faults
     }
 
-    /// Draws lost stores: one, both at once, one soon after the other, or during a partition. Without any, often a
-    /// restored one.
+    /// Draws lost stores: one, both at once, one soon after the other, or one during a partition. If it draws none, it
+    /// often draws a restored store.
     private static func storeFaults(span: Int, random: inout SplitMix64) -> [PlannedFault] {
         var faults: [PlannedFault] = []
         for _ in 0..<random.element([0, 1, 1, 2, 3]) {
-            // Early losses hit peers that barely know each other, or of which only one knows that both have joined.
+            // At an early loss, the peers have hardly met, or only one of them knows that both have joined.
             let at = random.below(random.element([50, 500, span, span]))
             let peer = random.below(2)
             faults.append(PlannedFault(at: at, duration: 0, peer: peer, fault: .loseStore))

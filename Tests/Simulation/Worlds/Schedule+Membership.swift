@@ -4,7 +4,7 @@ extension Schedule {
     /// Draws a group whose members change.
     /// - Parameter members: The number of peers; nil lets the seed decide.
     init(groupOf members: Int?, seed: UInt64, stores: SimulatedStores) {
-        // A separate sequence of random numbers from those of the other settings.
+        // The constant gives this setting other random numbers than the others.
         var random = SplitMix64(seed: seed ^ 0xC0_4BA5)
         self.seed = seed
         let size = random.happens(rate: 0.005) ? 16 : random.element([2, 3, 3, 5, 5])
@@ -12,7 +12,7 @@ extension Schedule {
         isPaired = random.happens(rate: 0.5)
         (span, healing, end) = peerCount > 5 ? (6_000, 10_000, 20_000) : (5_000, 8_000, 17_000)
         conditions = Conditions(groupOf: peerCount, random: &random)
-        // Taps continue after everything is mended, because those taps must be confirmed, too.
+        // Taps continue after all faults have ended, because those taps must be confirmed, too.
         taps = Self.taps(peerCount: peerCount, span: healing + 1_000, random: &random)
         faults = []
         self.stores = stores
@@ -28,6 +28,7 @@ extension Schedule {
     }
 
     /// Draws a star: the other peers hear only the first one, which invites them.
+    /// - Parameter members: The number of peers; nil lets the seed decide.
     init(hubOf members: Int?, seed: UInt64) {
         var random = SplitMix64(seed: seed ^ 0x0_4B8B)
         self.seed = seed
@@ -90,7 +91,7 @@ extension Schedule {
         add(PlannedFault(at: time, duration: 0, peer: peer, fault: .membership(fault)))
     }
 
-    /// Partitions one peer, a minority, or half of the group.
+    /// Cuts off one peer, a minority, or half of the group for seconds.
     private mutating func partitionForLong(random: inout SplitMix64) {
         let size = random.element([1, 1, max(1, (peerCount - 1) / 2), peerCount / 2])
         let side = SmallSet.drawn(size, of: peerCount, &random)
@@ -122,7 +123,7 @@ extension Schedule {
         }
     }
 
-    /// Lets the user decide for one side while the other is partitioned, and rarely for both sides.
+    /// Partitions a group of two, and lets the user of one side remove the other peer. Rarely, both users do that.
     private mutating func removeOtherPeer(random: inout SplitMix64) {
         guard random.happens(rate: 0.5) else { return }
         let (at, peer) = (500 + random.below(span - 1_500), random.below(2))
@@ -133,7 +134,7 @@ extension Schedule {
         if random.happens(rate: 0.25) { add(.goingOn, 1 - peer, at: at + 500 + random.below(1_500)) }
     }
 
-    /// Abandons a minority: each peer stops, or continues where no other peer hears it.
+    /// Abandons a minority of the peers. Each of them stops, or continues where no other peer hears it.
     private mutating func abandonSome(random: inout SplitMix64) {
         guard random.happens(rate: peerCount == 2 ? 0.1 : 0.4) else { return }
         let size = 1 + random.below(max(1, (peerCount - 1) / 2))
@@ -147,7 +148,7 @@ extension Schedule {
 extension Conditions {
     fileprivate init(groupOf peerCount: Int, random: inout SplitMix64) {
         self.init(peerCount: peerCount, random: &random)
-        // A peer's absence is noticed only at exchanges. Events that wait until then need space.
+        // A peer notices another's absence only at an exchange. Events that wait until then need space.
         ownEventsMax = random.element([40, 400])
         stateOnly = random.element([0, 0, 0.05])
         abandoned = []

@@ -4,9 +4,9 @@ import MeshScenarioTransport
 /// Plain data, so that a failing schedule can be printed and shrunk.
 public struct Schedule: Sendable, Equatable {
     public let seed: UInt64
-    /// The number of peers: 2 to 5, and up to 16 in the settings `company` and `hub`.
+    /// The number of peers: 2 to 5, or up to 16 in the settings `membership` and `hub`.
     public let peerCount: Int
-    /// True if the peers begin as members of one group, as after pairing, instead of finding each other.
+    /// True if the peers begin as members of one group, as after pairing. Otherwise they have to find each other.
     public let isPaired: Bool
     public var conditions: Conditions
     public var taps: [Tap]
@@ -23,14 +23,14 @@ public struct Schedule: Sendable, Equatable {
 
     /// Virtual milliseconds during which taps and planned faults begin.
     var span = 3_000
-    /// The virtual millisecond at which every fault ends. The conditions hold until then.
+    /// The virtual millisecond at which all faults and conditions end.
     var healing = 5_700
     /// The virtual millisecond at which all peers must agree.
     var end = 9_000
     static let peersMax = 16
 }
 
-/// Conditions that hold from the start until everything is mended.
+/// Conditions that hold from the start until `healing`.
 public struct Conditions: Sendable, Equatable {
     /// The share of frames that are lost.
     var loss = 0.0
@@ -55,13 +55,13 @@ public struct Conditions: Sendable, Equatable {
     /// The probability that a crash undoes successful commits, and the peers that this can happen to.
     var lostSync = 0.0
     var forgetful: SmallSet = []
-    /// Milliseconds during which a new store's engine makes no controls: its app makes only the reference API's calls.
+    /// Milliseconds during which a new store's engine makes no controls, because its app uses only the reference API.
     var silentStart = 0
     /// Peers with a newer protocol version, parts of which the others can't read.
     var newer: SmallSet = []
-    /// Peers that stay broken when the others are mended.
+    /// Peers that stay cut off, or stopped, when the faults of the others end.
     var abandoned: SmallSet = []
-    /// Milliseconds during which peers make only the reference API's calls: no peer ticks or sends engine messages.
+    /// Milliseconds during which peers use only the reference API: no peer ticks or sends engine messages.
     var silence = 0
 
     static let tailMax = 2_500
@@ -75,7 +75,7 @@ public struct Tap: Sendable, Equatable {
     let choice: UInt64
 }
 
-/// A hostile peer that is connected to all others and lies until everything is mended.
+/// A hostile peer that is connected to all others and lies until `healing`.
 enum Liar: Sendable, Equatable {
     /// Belongs to no group, and talks to sealed peers.
     case stranger
@@ -112,13 +112,13 @@ public enum Fault: Sendable, Equatable {
     /// The store goes back to its state of that many milliseconds ago.
     case restoreStore(age: Int)
     case clockJump(Int)
-    /// The peer is told that the others are reachable or unreachable, regardless of the truth.
+    /// The peer's transport reports the others as reachable or unreachable, regardless of the truth.
     case lie(isReachable: Bool)
     /// Milliseconds that the peer takes for each frame.
     case slow(Int)
-    /// Not a fault: the peer ends the session.
+    /// The peer ends the session. Not a fault, but planned like one.
     case end
-    /// Not a fault either: a user's decision about the group's members.
+    /// A peer joins, leaves or is lost, or a user removes peers. Planned like a fault, too.
     case membership(MembershipFault)
 }
 
@@ -128,7 +128,7 @@ public enum SimulationSetting: String, CaseIterable, Sendable {
     case ordinary
     /// Honest peers and one that lies: an unknown peer, a member, or the only other member.
     case liars
-    /// Peers that make only the reference API's calls for a while.
+    /// Peers that use only the reference API (`submitLocal`, `receive`, `applySnapshot`) for a while.
     case late
     /// Two apps written for the reference API over WatchConnectivity, killed and relaunched without their state.
     case original

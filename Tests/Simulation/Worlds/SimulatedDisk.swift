@@ -3,7 +3,8 @@ import MeshStorage
 
 /// A store that fails on purpose: it rejects a commit, loses power during one, or loses the latest ones.
 ///
-/// Even then a commit is applied completely or not at all, because stores promise that. The caller isn't told which.
+/// Even then a commit is applied completely or not at all, because stores promise that. After a power failure the
+/// caller doesn't know which.
 final class SimulatedDisk: SessionStore {
     /// The outcome of the next commit.
     enum Fate: Equatable {

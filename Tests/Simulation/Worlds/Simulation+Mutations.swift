@@ -4,9 +4,9 @@ extension Simulation {
     /// True if this build can break rules (`Tests/BrokenRules/overlay`).
     public static var canBreakRules: Bool { BrokenRules.areThere }
 
-    /// Names of the engine's rules whose breaking some seed detects, in the engine's order. Leaves out the rule for
-    /// callers that don't name their launches: no setting has such callers, so RelaunchTests covers it. Empty if this
-    /// build can't break rules.
+    /// Names of the engine mutations that some seed detects, in the order of `EngineMutation`. Empty if this build
+    /// can't break rules. Leaves out `relaunchForgets`: it affects only callers whose launches have no incarnation, and
+    /// no setting has such callers. RelaunchTests covers it.
     public static var mutationNames: [String] {
         guard canBreakRules else { return [] }
         return EngineMutation.allCases.map(\.rawValue)
@@ -14,10 +14,11 @@ extension Simulation {
             .filter { !covered.contains($0) }
     }
 
-    /// Names of rules whose breaking survives thousands of seeds. Tests with manually written schedules detect it.
+    /// Names of engine mutations that thousands of seeds don't detect. Tests with manually written schedules detect
+    /// them.
     public static var coveredMutationNames: [String] { canBreakRules ? covered : [] }
 
-    /// Names of session rules. `SessionWatchSimulation` detects their breaking, in runs with power failures.
+    /// Names of mutations of session rules. `SessionWatchSimulation` detects them, in runs with power failures.
     public static var sessionMutationNames: [String] {
         canBreakRules
             ? ["copyOfAnother", "statesUncompared", "reducesOriginal", "wallClockCounts", "lateRoundTrip"] : []
@@ -25,7 +26,7 @@ extension Simulation {
 }
 
 extension Simulation {
-    /// The setting in which a broken rule shows.
+    /// Returns the setting in which seeds detect a mutation.
     public static func setting(for mutation: String) -> SimulationSetting {
         switch mutation {
         case "unboundedNumbers", "strangersHeard", "anyStamp", "refusedShown", "ownUncounted": .liars
@@ -38,10 +39,10 @@ extension Simulation {
         }
     }
 
-    /// True if the rule concerns devices of one user.
+    /// True if seeds detect the mutation only if all peers are devices of one user.
     public static func isOwn(for mutation: String) -> Bool { mutation == "ownUncounted" }
 
-    /// Returns the first of a few seeds of which one detects the broken rule; nil for rules that many seeds detect.
+    /// Returns the first of a few seeds of which one detects the mutation; nil for mutations that many seeds detect.
     public static func knownSeed(for mutation: String) -> UInt64? {
         switch mutation {
         case "refusedShown": 261_127_102_551_000_885
@@ -52,7 +53,7 @@ extension Simulation {
         }
     }
 
-    /// The rules by which members join and are removed.
+    /// Mutations of the rules by which members join and are removed.
     private static let ofMembership =
         coveredOfMembership + [
             "noFreeze", "minorityDecides", "quarantineLifted", "noQuarantine", "unequalClose", "closeWithoutAll",
@@ -66,7 +67,7 @@ extension Simulation {
 
     private static let covered = coveredOfMembership + ["tokensKept"]
 
-    /// True if the broken rule ends the process.
+    /// True if the mutation makes the process trap.
     public static func traps(with mutation: String) -> Bool { mutation == "unboundedNumbers" }
 }
 

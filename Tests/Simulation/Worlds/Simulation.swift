@@ -43,7 +43,8 @@ public struct Simulation: Sendable {
         self.options = options
     }
 
-    /// The feature of a seed. Even seeds take the first, or `LapFeature` in `original`; odd seeds take one of the rest.
+    /// Returns the feature of a seed. Even seeds use the first feature, or `LapFeature` in the setting `original`. Odd
+    /// seeds use one of the others.
     public func subject(of seed: UInt64) -> SimulationSubject {
         if options.setting == .original, seed % 2 == 0 { return SimulationSubject(LapFeature.self) }
         guard subjects.count > 1, seed % 2 == 1 else { return subjects[0] }
@@ -54,7 +55,7 @@ public struct Simulation: Sendable {
         var schedule = Schedule(
             seed: seed, stores: options.stores, setting: options.setting, members: options.members)
         schedule.isOwn = options.isOwn
-        // Merging large groups takes twice as long as admitting members.
+        // Large groups take twice as long to merge as to admit members.
         if options.isOwn, schedule.peerCount > 5 { schedule.end += 10_000 }
         return schedule
     }

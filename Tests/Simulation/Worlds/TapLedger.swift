@@ -1,4 +1,4 @@
-/// The fate of taps on devices of one session: the taps that must be shown, and the taps that may be.
+/// A record of the taps on devices of one session. It says which taps must be shown, and which ones may be missing.
 struct TapLedger {
     enum Standing: Comparable {
         /// The app died before the write was known to have succeeded, or its store is lost.
@@ -24,7 +24,8 @@ struct TapLedger {
         taps[number]?.standing = standing
     }
 
-    /// Marks taps as unsure after a power failure: a tap that wasn't confirmed as written may or may not be stored.
+    /// Marks taps as unsure after a power failure. The store may or may not have a tap whose write wasn't reported as
+    /// successful.
     mutating func crash(of device: Int) { giveUp(through: .submitted, of: device) }
 
     /// Marks taps that only that device had as unsure.

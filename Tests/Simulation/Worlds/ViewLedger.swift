@@ -1,17 +1,18 @@
 import MeshEngine
 import MeshIdentity
 
-/// The views of each group, recorded by an observer who sees every member install them.
+/// A record of the views of each group, by an observer that sees every member install them. It checks three rules:
 ///
-/// - A number stands for one view. If users on both sides of a partition continued without each other it may stand for
-///   two. The group has branches from there on.
-/// - All members count a closed source up to the same sequence, and never open it again.
-/// - No event is confirmed in a view beyond the promise that one of its members has frozen until the next view.
+/// - A number stands for one view. It may stand for two if users on both sides of a partition have continued without
+///   each other. From there on the group has branches.
+/// - All members count a closed source's events up to the same sequence, and never open the source again.
+/// - While a member of a view has frozen its promise, no event beyond that promise is confirmed in that view.
 struct ViewLedger {
     private struct View {
         var open: [SessionSource]
         /// The lowest frozen promise and its member.
         var frozen: (stamp: HybridTimestamp, source: SessionSource)?
+        /// The latest event that was confirmed in this view.
         var confirmed: (stamp: HybridTimestamp, place: SourceSequence)?
     }
 
@@ -76,7 +77,7 @@ struct ViewLedger {
         throw Violation("\(entry.source) counts up to \(known.final), and in view \(number) up to \(entry.sequence)")
     }
 
-    /// Updates a view's members, and voids the frozen promise of an incarnation that is no member anymore.
+    /// Updates a view's members. Removes the frozen promise if its incarnation isn't a member any more.
     private func replace(_ open: [SessionSource], in view: inout View?) {
         view?.open = open
         if let frozen = view?.frozen, !open.contains(frozen.source) { view?.frozen = nil }
@@ -88,12 +89,12 @@ struct ViewLedger {
         one == two || one.count == 2 && one.map(\.peerID) == two.map(\.peerID)
     }
 
-    /// The newest view of a group, and its members.
+    /// Returns the number and members of the newest view of a group's branch.
     func newest(of line: GroupLine) -> (number: UInt64, open: [SessionSource])? {
         branch(line)?.views.max { $0.key < $1.key }.map { ($0.key, $0.value.open) }
     }
 
-    /// The line from which this one branched.
+    /// Returns the branch from which this one split off.
     func parent(of line: GroupLine) -> GroupLine? {
         guard line.branch > 0, let branch = branch(line) else { return nil }
         return GroupLine(group: line.group, branch: branch.parent)
@@ -125,7 +126,7 @@ struct ViewLedger {
 
     // MARK: - Promises between two views
 
-    /// Records the stamp beyond which a member promises nothing until the next view.
+    /// Records a member's frozen promise: the stamp beyond which it promises nothing until the next view.
     mutating func freeze(
         _ stamp: HybridTimestamp, by source: SessionSource, in number: UInt64, of line: GroupLine
     ) throws(Violation) {

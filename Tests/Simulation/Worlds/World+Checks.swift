@@ -38,7 +38,7 @@ extension World {
     private func checkBounds(_ peer: Int) throws(Violation) {
         guard isBelieved(peer) else { return }
         let outline = replicas[peer].outline
-        // Replacements, and events reissued after a join, are allowed in addition to the bound.
+        // Replacements, and events reissued after a join, don't count toward the bound of own events.
         guard outline.ownUnconfirmedCount <= 3 * conditions.ownEventsMax + 8 else {
             throw Violation("\(replicas[peer].name) has \(outline.ownUnconfirmedCount) own events unconfirmed")
         }
@@ -91,7 +91,8 @@ extension World {
         }
     }
 
-    /// The other members of its group, without the liar and restored stores that use an old name.
+    /// Returns the other members of a replica's group. Leaves out the liar, and peers whose restored stores still use
+    /// their old source.
     fileprivate func trustedMembers(of replica: Replica<Feature>) -> [Replica<Feature>] {
         let members = replica.engine.membership.open
         return replicas.filter { other in
@@ -113,7 +114,7 @@ extension World {
         }
     }
 
-    /// Checks that peers that have confirmed equally many events of one group have confirmed the same events.
+    /// Checks that two peers that have confirmed equally many events of one group have confirmed the same events.
     private func checkChains(_ peer: Int, _ other: Int) throws(Violation) {
         let (one, two) = (replicas[peer], replicas[other])
         guard isBelieved(peer), isBelieved(other), !one.isImpostor, !two.isImpostor, one.outline.group != nil,
@@ -123,8 +124,8 @@ extension World {
         throw Violation("the chains of \(one.name) and \(two.name) differ")
     }
 
-    /// Checks that every open member's store has the events that this peer has folded, because a folded event can't be
-    /// sent again. The peer's other own events must still be in its log.
+    /// Checks that every open member's store has the events that this peer has folded, because this peer can't send a
+    /// folded event again. All its other own events must still be in its log.
     private func checkOutbox(_ peer: Int) throws(Violation) {
         let replica = replicas[peer]
         guard isBelieved(peer), replica.outline.group != nil, !replica.isImpostor else { return }
@@ -142,7 +143,7 @@ extension World {
         }
     }
 
-    /// Checks that all mended peers agree on everything.
+    /// Checks that all peers of the core agree on everything.
     func checkEnd() throws(Violation) {
         for replica in replicas { replica.engine.catchUp() }
         try checkAfterLies()
@@ -174,7 +175,8 @@ extension World {
         throw Violation("\(Schedule.name(of: tap.peer)) accepts an event after the end")
     }
 
-    /// Checks that all peers know of the session's end if one does, and that all know so if none is absent.
+    /// Checks that all peers know of the session's end if one does. If no member is absent, each of them must also know
+    /// that all others know.
     private func checkEnded(_ core: [Int]) throws(Violation) {
         guard core.contains(where: { replicas[$0].engine.hasEnded }) else { return }
         for peer in core where !replicas[peer].engine.hasEnded {
@@ -203,7 +205,7 @@ extension World {
         for place in tally.doubledByForks { options.trace?("doubled by a restored store: \(place.text)") }
         let stream = ghost.streams[line] ?? []
         outcome.confirmed = stream.count
-        // After a fork another order may have become final. The events that all peers have confirmed decide.
+        // After a fork another order may have become final, so all peers are compared with the first one.
         let count = ghost.mayFork ? replicas[core[0]].engine.confirmedCount : UInt64(stream.count)
         let expected = ghost.mayFork ? replicas[core[0]].engine.state : ghost.expectedState(line)
         for peer in core {
@@ -226,10 +228,10 @@ extension World {
         }
     }
 
-    /// The peers that are connected with each other in the end.
+    /// The peers that are present and not cut off in the end.
     var core: [Int] { replicas.indices.filter { !conditions.abandoned.contains($0) && !isOut($0) } }
 
-    /// Checks that connected peers hold each other's events. Without the absent members, nothing more is confirmed.
+    /// Checks that the peers of the core hold each other's events. They can't confirm them without the absent members.
     private func checkCoreHolds(_ core: [Int]) throws(Violation) {
         for author in core {
             let source = replicas[author].engine.source

@@ -58,13 +58,13 @@ extension World {
         }
     }
 
-    /// Ends every fault, except that the peers that the seed abandons stay as they are, cut off.
+    /// Ends every fault. The peers that the seed abandons stay as they are, and are cut off.
     func mend() {
         (conditions.crash, conditions.refusedCommit, conditions.tornCommit, conditions.lostSync) = (0, 0, 0, 0)
         let abandoned = conditions.abandoned
         for peer in replicas.indices {
             if abandoned.contains(peer) {
-                // Covers a peer that joins only now, too.
+                // Cuts off every other peer, because one may join only now.
                 for other in replicas.indices where other != peer {
                     network.cut(from: peer, to: other, by: 1)
                     network.cut(from: other, to: peer, by: 1)

@@ -4,12 +4,13 @@ import MeshFoundation
 import MeshIdentity
 import MeshTesting
 
-/// A peer that is connected to all others, proves its identity, and lies.
+/// A peer that is connected to all others, proves its identity, and lies. The checks depend on its role:
 ///
-/// - An unknown peer has no effect: every invariant that holds without it holds with it.
-/// - One of three or more members may keep the others from confirming. They still have each other's events, and what
-///   they confirm is the same.
-/// - The only other member may show anything. The honest peer survives, accepts its user's taps, and is understood.
+/// - An unknown peer must have no effect: every invariant that holds without it holds with it.
+/// - One of three or more members may keep the others from confirming. They must still have each other's events, and
+///   confirm the same ones.
+/// - The only other member may make the honest peer show anything. The honest peer must not trap. It must accept its
+///   user's taps and write events that other peers accept.
 extension World {
     /// The index of the liar's own engine, if it is a member.
     private var liarIndex: Int? {
@@ -29,8 +30,8 @@ extension World {
     /// True if the peer's state and events can be compared with others'.
     func isBelieved(_ peer: Int) -> Bool { isHonest(peer) && !isAlone }
 
-    /// True if each local event must be stamped later than everything its author has seen. A lying member's stamps may
-    /// be far ahead of all wall clocks, and a clock follows them only in small steps.
+    /// True if each local event must be stamped later than everything that its author has seen. False with a lying
+    /// member: its stamps may be far ahead of all wall clocks, and a clock follows such stamps only in small steps.
     var isExact: Bool { schedule.liar == nil || schedule.liar == .stranger }
 
     private var liarName: String { liar?.name ?? "mallory" }
@@ -40,7 +41,7 @@ extension World {
         var random = SplitMix64(seed: lie.choice)
         let peer = random.element(replicas.indices.filter(isHonest))
         guard isAwake(peer) else { return }
-        // An unknown peer may found a group with a peer that has none, and is then a member.
+        // Not to a peer without a group: the unknown peer could found one with it, and would then be a member.
         if schedule.liar == .stranger, !replicas[peer].outline.isSealed { return }
         let source = liar?.engine.source ?? SessionSource(peerID: liarName, incarnation: 7)
         if random.below(16) == 0 { return try flood(peer, source, &random) }
@@ -61,7 +62,8 @@ extension World {
         try handle(.lie(frame), at: peer)
     }
 
-    /// Honest members that the first peer hears. Without one, that peer follows the liar (rule 24).
+    /// The honest members that the first peer hears. Without one, the first peer follows the liar (rule 24 of
+    /// Docs/Internals/Convergence.md).
     private var heardHonestMembers: [Int] {
         guard let membership else { return [] }
         let patience = min(UInt64(membership.plan.lease ?? .max), 2_000) * 1_000
@@ -71,7 +73,7 @@ extension World {
         }
     }
 
-    /// Hands the first peer a control from the liar with a false record of the view's members.
+    /// Delivers to the first peer a control of the liar with a false record of the view's members.
     private func sendFalseRecord(_ lie: PlannedLie) throws(Violation) {
         let named = heardHonestMembers.first
         guard isAwake(0), var engine = liar?.engine, engine.isSealed, replicas[0].outline.isSealed, let named
@@ -86,7 +88,7 @@ extension World {
             switch lie.choice >> 24 % 5 {
             // A member that is both open and closed.
             case 0: record.membership.closed.append(SourceSequence(source: source, sequence: 1))
-            // A member whose events are void up to that sequence.
+            // A member whose events are void up to a high sequence.
             case 1:
                 record.number = view
                 let end = lie.choice >> 40 % 2 == 0 ? SequenceBounds.hearsay : SequenceBounds.highest
@@ -111,7 +113,7 @@ extension World {
         }
     }
 
-    /// Sends one control from each of more incarnations than a table has space for.
+    /// Delivers 1,100 controls, each from another incarnation of the liar. A table of sources has less space.
     private func flood(_ peer: Int, _ source: SessionSource, _ random: inout SplitMix64) throws(Violation) {
         outcome.faults[.flood] += 1
         let engine = replicas[peer].engine
@@ -129,7 +131,8 @@ extension World {
 
     // MARK: - Messages of honest peers
 
-    /// Checks that an unknown peer gets no session content, and that the liar's messages don't make messages grow.
+    /// Checks a message that an honest peer sends. An unknown peer must get no session content, and the liar must not
+    /// make controls grow.
     func checkOutgoing(
         _ outgoing: SessionOutgoing<Feature.State, Feature.Event>, of peer: Int
     ) throws(Violation) {
@@ -157,7 +160,7 @@ extension World {
     func handleLiarAlarm(_ alarm: SessionAlarm, at peer: Int) throws(Violation) -> Bool {
         guard schedule.liar != nil else { return false }
         guard isHonest(peer) else {
-            // The liar's own engine learns of events that it never wrote.
+            // The other peer reports events in the liar's name that the liar's own engine never wrote.
             if isAlone, case .forked(let place) = alarm, place.source == replicas[peer].outline.source {
                 try reincarnate(peer)
             }
@@ -173,10 +176,10 @@ extension World {
             return isAlone || place.source.peerID == liarName
         case .notAdmitted(let source): return isAlone || source.peerID == liarName
         case .outOfRange(let peerID, _): return isAlone || peerID == liarName
-        // A peer that follows the liar's clock is ahead of the others.
+        // An honest peer that follows the liar's stamps is ahead of the others.
         case .clockFarAhead: return schedule.liar != .stranger
         case .diverged, .foldedUnconfirmed: return isAlone
-        // The liar may claim that it has continued, or that it knows no views.
+        // The liar may claim that it has continued without this peer, or that it knows no views.
         case .fenced: return isAlone
         case .cannotChangeView, .stateDiverged: return schedule.liar != .stranger
         case .codingLoss: return false
@@ -196,7 +199,8 @@ extension World {
         }
     }
 
-    /// Checks that a peer that has heard no lies accepts one more tap of this peer.
+    /// Checks that this peer accepts one more tap of its user, and that an engine that has received no lies accepts the
+    /// tap's event.
     private func checkUnderstood(_ peer: Int) throws(Violation) {
         let replica = replicas[peer]
         guard !replica.engine.hasEnded else { return }

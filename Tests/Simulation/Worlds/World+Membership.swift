@@ -1,16 +1,16 @@
 import MeshEngine
 import MeshIdentity
 
-/// The membership state of each app in a group with changing members, and the decisions left to users.
+/// The membership state of a group with changing members: each app's view of its peers, and its user's decisions.
 struct WorldMembership {
     let plan: MembershipPlan
     /// Virtual microseconds at which each app last heard each other peer, by peer.
     var heard: [[UInt64]]
-    /// Virtual microseconds at which each app last heard each other peer name its group, by peer. Not every frame does.
+    /// Virtual microseconds at which each app last received a control with a group from each other peer, by peer.
     var reported: [[UInt64]]
     /// Peers that haven't joined yet.
     var absent: SmallSet = []
-    /// Peers whose users have left and tap no more. `gone` has the ones that the group has released.
+    /// Peers that are about to leave. Their users tap no more. `gone` has the peers that have left.
     var leaving: SmallSet = []
     var gone: SmallSet = []
     /// Peers whose users decided to continue without the others.
@@ -19,13 +19,13 @@ struct WorldMembership {
     var standings: [Standing?]
     /// The branch of each peer's group.
     var branches: [Int]
-    /// Fenced sources: they know that the others continue without them.
+    /// Sources that know that they are fenced.
     var fenced: Set<SessionSource> = []
-    /// The contents of fenced peers' bases when they were fenced.
+    /// The events that fenced peers had folded when they were fenced.
     var leftBehind: [LeftBehind] = []
-    /// The newest view at the users' last decision.
+    /// The number of the newest view when users last decided.
     var lastSeen: UInt64?
-    /// True if no member is left that could continue the group.
+    /// True if no member is left that can continue the group.
     var isLost = false
 
     struct LeftBehind {
@@ -51,7 +51,7 @@ struct WorldMembership {
     }
 }
 
-/// The group duties of an app: it reports silent peers to its engine, joins and leaves.
+/// The part of each app that deals with its group: it reports silent peers to its engine, joins and leaves.
 extension World {
     func stopAbsentPeers() {
         for peer in replicas.indices where isOut(peer) { situations[peer].isRunning = false }
@@ -65,12 +65,12 @@ extension World {
 
     func isLeaving(_ peer: Int) -> Bool { membership?.leaving.contains(peer) ?? false }
 
-    /// The group of a peer, and its branch.
+    /// Returns the group of a peer, and the group's branch.
     func line(of peer: Int) -> GroupLine? {
         replicas[peer].outline.group.map { GroupLine(group: $0, branch: membership?.branches[peer] ?? 0) }
     }
 
-    /// Resets silence timers: a launched app hasn't heard any peer yet and waits for all.
+    /// Resets the silence timers of an app. An app that was just launched hasn't heard any peer yet, and suspects none.
     func forgetSilence(of peer: Int) {
         guard membership != nil else { return }
         membership?.heard[peer] = replicas.map { _ in now }

@@ -3,7 +3,7 @@ import MeshIdentity
 
 // Invariants of groups whose members change.
 extension World {
-    /// Checks that a member never returns to an earlier view, and that a number means one view.
+    /// Checks that a member never returns to an earlier view, and that a view's number stands for one view.
     func noteView(_ peer: Int) throws(Violation) {
         guard let membership else { return }
         let replica = replicas[peer]
@@ -30,7 +30,8 @@ extension World {
         for source in newcomers { count(source) }
     }
 
-    /// Records fenced sources. A fenced peer takes another name, even if it crashes first.
+    /// Records a peer that has noticed that it is fenced. It has to continue as another source, even if it crashes
+    /// first.
     func noteFences(_ alarms: [SessionAlarm], at peer: Int) {
         guard membership != nil, alarms.contains(where: { if case .fenced = $0 { true } else { false } }) else {
             return
@@ -89,13 +90,13 @@ extension World {
         return membership.plan.lease != nil || conditions.abandoned.isEmpty
     }
 
-    /// Allows the loss of events that absent peers alone hold. A side that rejoins the other can't reissue events that
-    /// it has folded: see Docs/Internals/Convergence.md.
+    /// Allows the loss of events that only absent peers hold, and of events that a fenced peer has folded. The fenced
+    /// peer can't reissue those when it returns: see Docs/Internals/Convergence.md.
     func expectLosses(_ core: [Int]) {
         for peer in replicas.indices where !core.contains(peer) { ghost.expectCuts(of: name(peer)) }
         guard let final = newestView?.line else { return }
         for left in membership?.leftBehind ?? [] {
-            // One user's devices also give up their group for one that a former member has founded since.
+            // A user's own devices may also leave their group for one that a former member has founded since.
             let goesOn = left.line == final || left.line == ghost.formerLines[final.group] && !schedule.isOwn
             if ghost.views.mayBranch || !goesOn { ghost.forgive(left.folded, of: name(left.peer)) }
         }

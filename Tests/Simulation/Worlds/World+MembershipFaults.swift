@@ -55,7 +55,8 @@ extension World {
         if let membership, !membership.goingOn.isEmpty, !membership.goingOn.contains(peer) {
             ghost.views.mayBranch = true
         }
-        // The others may have decided a view that this member hasn't heard of. Rule 21 then allows two of that number.
+        // The others may have decided a view that this member hasn't heard of. Then rule 21 of
+        // Docs/Internals/Convergence.md allows two views of that number.
         if let line = line(of: peer), let newest = ghost.views.newest(of: line),
             newest.number > replicas[peer].engine.view
         {
@@ -66,7 +67,7 @@ extension World {
         try settle(peer)
     }
 
-    /// Stops the lowest member of the newest view, if the others can continue without it.
+    /// Stops the lowest member of the newest view, or makes it lose its store, if the others can continue without it.
     private func losePrimary(_ loss: MembershipFault.Loss, orElse peer: Int) throws(Violation) {
         let line = core.lazy.compactMap { self.line(of: $0) }.first
         let lowest = line.flatMap { ghost.views.newest(of: $0)?.open.first?.peerID }
@@ -89,8 +90,8 @@ extension World {
         }
     }
 
-    /// True if another member of the newest view is present for good and isn't about to leave. A group that has lost
-    /// every store is lost. Two peers that both lose their stores start over.
+    /// True if the group can continue without the peer: another member of the newest view is present for good and isn't
+    /// about to leave. Two peers may both lose their stores while they are in their first view: they start over.
     func canLosePeer(_ peer: Int) -> Bool {
         guard membership != nil else { return true }
         guard !isOut(peer), !isLeaving(peer) else { return false }
@@ -112,9 +113,11 @@ extension World {
         enter(.decide, atMilliseconds: schedule.healing + 1_500)
     }
 
-    /// Lets users invite peers that their devices have never met. They also invite removed peers, if no other member of
-    /// their view is left and there is a newer view. If there are two groups, because peers that lost their stores met,
-    /// all invite each other.
+    /// Lets the users of members invite peers:
+    ///
+    /// - peers that their device has never met
+    /// - peers that were removed, if no other member of their device's view is left and there is a newer view
+    /// - all peers, if there are two groups because peers that had lost their stores met
     private func inviteEachOther(_ line: GroupLine) {
         let members = core.filter { self.line(of: $0) != nil }
         let isOneGroup = members.allSatisfy { self.line(of: $0)?.group == line.group }
@@ -138,7 +141,7 @@ extension World {
             && !membership.open.contains { $0.source.peerID == name(peer) }
     }
 
-    /// True if the other members of its view are gone, while others are in a newer view.
+    /// True if no other member of the peer's view is present, and there is a newer view.
     private func isLeftWithoutMembers(_ host: Int) -> Bool {
         let engine = replicas[host].engine
         let others = core.filter { $0 != host }
@@ -146,18 +149,18 @@ extension World {
             && !others.contains { engine.membership.open.map(\.source).contains(replicas[$0].outline.source) }
     }
 
-    /// Makes users decide, now and then. They admit peers that they miss. If the remaining members of the newest view
-    /// aren't a majority of it, they stop waiting for the others.
+    /// Makes users decide, now and then. They invite peers that they miss. If the remaining members of the newest view
+    /// aren't a majority of it, the user of one of them removes the others.
     func decide() throws(Violation) {
         guard let membership else { return }
-        // Users decide again, because a peer admitted just before may be one that stays away.
+        // Users decide several times, because a peer that was admitted just before may stay away.
         if now < UInt64(schedule.healing + 4_000) * 1_000 { agenda.enter(.decide, at: now + 1_500_000) }
         if membership.isLost { return }
         guard let (line, newest) = newestView else { return loseGroup() }
         let left = core.filter { self.line(of: $0) == line && newest.open.contains(replicas[$0].outline.source) }
         guard let decider = left.first(where: { !isLeaving($0) }) ?? left.first else { return loseGroup() }
         inviteEachOther(line)
-        // If the view is new, its decision may still be in flight.
+        // If the view is new, other members may not have heard of it yet.
         let stands = membership.lastSeen == newest.number
         self.membership?.lastSeen = newest.number
         guard membership.plan.lease != nil, stands, 2 * left.count <= newest.open.count else {
@@ -165,14 +168,15 @@ extension World {
         }
         let known = replicas[decider].engine
         let missing = known.membership.open.compactMap { index(of: $0.source.peerID) }.filter { !left.contains($0) }
-        // In a group of two, the survivor admits the peer that has lost its store.
+        // In a group of two, the engine of the survivor admits a peer that has lost its store, without its user.
         if known.membership.open.count == 2, core.contains(missing[0]) { return try settle(decider) }
-        // The missing peers may have decided another view, which no other member will hear of.
+        // The missing peers may have decided another view, of which the remaining members won't hear.
         if missing.contains(where: { situations[$0].isRunning }) { ghost.views.mayBranch = true }
         try remove(missing, at: decider)
     }
 
-    /// The newest view of the group with the highest view number. Of equal ones, the group with the most members.
+    /// The newest view of all groups, which is the one with the highest number. Of equal ones, the one with the most
+    /// members.
     var newestView: (line: GroupLine, view: (number: UInt64, open: [SessionSource]))? {
         let lines = core.compactMap { line(of: $0) }
         return lines.compactMap { line in ghost.views.newest(of: line).map { (line, $0) } }

@@ -27,7 +27,7 @@ extension World {
         record(entry)
     }
 
-    /// Records an event that was inserted below later ones, which were rolled back for it.
+    /// Records an event that was inserted below later ones, for which the engine rolled those back.
     func record(_ event: SessionAppliedEvent<Feature.Event>, at peer: Int) {
         guard let record = options.record, event.replayedCount > 0 else { return }
         var entry = entry(peer, .envelope, .late)
@@ -78,7 +78,7 @@ extension World {
 }
 
 extension Frame {
-    /// True for a state, with or without events.
+    /// True if the frame carries a state, with or without events.
     fileprivate var isCopy: Bool {
         switch self {
         case .checkpoint, .snapshot: true

@@ -6,7 +6,7 @@ import MeshScenarioTransport
 import MeshVirtualTime
 import MeshWire
 
-/// The steps of a peer: the work of an adapter around an engine, without the transport.
+/// The steps of a peer. They do the work of an app's adapter around an engine, without a transport.
 extension World {
     typealias Engine = Replica<Feature>.Engine
 
@@ -23,7 +23,7 @@ extension World {
         let members = sources.indices.filter { schedule.membership?.founders.contains($0) ?? true }.map { sources[$0] }
         replicas = try sources.map { source in
             let isThere = members.contains(source)
-            // A peer that joins later knows that there is a group, and founds none.
+            // The app of a peer that joins later knows that there is a group, so its engine founds none.
             options.founds = isThere
             return try Replica(
                 source, members: schedule.isPaired && isThere ? members : [], seed: random.next(), options: options,
@@ -51,7 +51,7 @@ extension World {
         let event = Feature.event(number: number, choice: tap.choice, moment: moment)
         let replica = replicas[peer]
         let isFull = replica.outline.ownUnconfirmedCount >= conditions.ownEventsMax
-        // If its caller makes only the reference API's calls, an engine folds here. This setting doesn't check that.
+        // At its bound, an engine whose caller uses only the reference API folds. Only the setting `late` checks that.
         if isFull, conditions.silentStart > 0, !replica.outline.isSealed { return }
         let envelope: SessionSyncEnvelope<Feature.Event>
         do {
@@ -121,13 +121,14 @@ extension World {
         if batchRandom.upTo(2) == 0 || together[peer].count == 64 { try handleTogether(at: peer) }
     }
 
-    /// Handles events that a transport delivers together.
+    /// Passes to the engine the events that a transport delivers together.
     private func handleTogether(at peer: Int) throws(Violation) {
         let frames = together[peer]
         guard !frames.isEmpty else { return }
         together[peer] = []
         let replica = replicas[peer]
-        // While the engine is behind, unreduced events have positions from an earlier cut, so the cut isn't checked.
+        // While the engine is behind, it has unreduced events that got their positions under an earlier cut. So the
+        // check of the cut is skipped.
         let cut = replica.engine.isBehind ? .zero : replica.outline.cut
         do {
             try replica.engine.gather { engine in
@@ -148,7 +149,7 @@ extension World {
         try follow(cut, at: peer, hasAdopted: false)
     }
 
-    /// Reduces more of the events that arrived together, usually all.
+    /// Reduces the events that the engine hasn't reduced yet, usually all of them.
     private func catchUp(_ peer: Int) throws(Violation) {
         replicas[peer].engine.catchUp(atMost: batchRandom.upTo(3) == 0 ? Int(batchRandom.upTo(9)) : .max)
         try note(applied: replicas[peer].engine.takeApplied(), at: peer, isLocal: false)
@@ -194,7 +195,7 @@ extension World {
         try follow(cut, at: peer, hasAdopted: hasAdopted)
     }
 
-    /// Records events that a newcomer reissues when it joins. They aren't reported as applied.
+    /// Records events that a newcomer has reissued when it joined. The engine doesn't report them as applied.
     private func noteReissued(by peer: Int) {
         let engine = replicas[peer].engine
         for record in engine.records where record.source == engine.source {
@@ -247,13 +248,13 @@ extension World {
         if try handleLiarAlarm(alarm, at: peer) { return }
         if try handleMembershipAlarm(alarm, at: peer) { return }
         switch alarm {
-        // No peer writes under another peer's name.
+        // A peer forks only if its store was restored. Without that, the alarm is false.
         case .forked where !mayFork: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
         case .forked(let place) where place.source == replicas[peer].outline.source:
             try takeAnotherName(peer)
         case .forked: break
         case .foldedUnconfirmed where mayFold(peer): break
-        // A peer with a restored store has made false statements.
+        // A peer whose store was restored has made false statements, so these alarms are expected.
         case .promiseBroken where mayFork, .diverged where mayFork, .stateDiverged where mayFork: break
         default: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
         }
@@ -278,7 +279,7 @@ extension World {
     /// True while peers make only the reference API's calls.
     private var isSilent: Bool { now < UInt64(conditions.silence) * 1_000 }
 
-    /// True for an engine without a group. It folds at its bound, because its caller may never found a group.
+    /// True if an engine may fold unconfirmed events at its bound: it has no group, and its caller may never found one.
     private func mayFold(_ peer: Int) -> Bool { schedule.setting == .late && !replicas[peer].outline.isSealed }
 
     // MARK: - Sending
@@ -321,7 +322,7 @@ extension World {
         }
     }
 
-    /// Sends a snapshot as a manually written adapter does: only the state and its vector.
+    /// Sends a snapshot as a manually written adapter does. It contains only the state and its vector.
     private func sendStateOnly(_ peer: Int) {
         outcome.faults[.stateOnlySnapshot] += 1
         let revision = replicas[peer].engine.allocateOutgoingSnapshotRevision()
@@ -348,7 +349,8 @@ extension World {
         return true
     }
 
-    /// - Returns: False if the peer was relaunched and lost its pending work with its memory.
+    /// Writes changes to the peer's store.
+    /// - Returns: False if the commit failed. The peer was then relaunched, and the rest of its step is lost.
     private func write(
         _ changes: SessionPersistence?, _ fate: SimulatedDisk.Fate, at peer: Int
     ) throws(Violation) -> Bool {
@@ -376,7 +378,7 @@ extension World {
         {
             outcome.faults[.lostSync] += 1
             trace(peer) { "loses its latest commits" }
-            // A machine doesn't restart within the millisecond in which it lost its power.
+            // The restart takes a while, so the peer handles no frame for 20 ms.
             situations[peer].pausedUntil = max(situations[peer].pausedUntil, now + 20_000)
             return try goBack(peer, to: earlier)
         }
@@ -396,7 +398,8 @@ extension World {
         }
     }
 
-    /// Runs side effects that were confirmed and written before a crash, and perhaps not yet reported.
+    /// Runs side effects of events whose confirmation was written before a crash. The run may not have checked these
+    /// events yet.
     private func runDueSideEffects(_ peer: Int) throws(Violation) {
         let due = replicas[peer].engine.sideEffectsDue
         guard let last = due.last else { return }
@@ -415,7 +418,8 @@ extension World {
         sourceCount += 1
     }
 
-    /// Restores a store as of the last exchange at least `age` milliseconds ago, or of the first exchange.
+    /// Restores a peer's store as it was at the last exchange at least `age` milliseconds ago. If there was none, uses
+    /// the first exchange.
     func restoreStore(_ peer: Int, age: Int) throws(Violation) {
         let time = now - min(now, UInt64(age) * 1_000)
         guard let backup = backups[peer].last(where: { $0.time <= time }) ?? backups[peer].first else { return }
@@ -441,7 +445,7 @@ extension World {
     }
 }
 
-/// The content of a newer version's event. Peers that can't decode it receive it as bytes.
+/// The content of an event of a newer app version. Peers with an older version receive it as bytes.
 struct NewerEvent {
     let number: UInt32
     let choice: UInt64

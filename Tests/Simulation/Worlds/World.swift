@@ -6,14 +6,15 @@ import MeshScenarioTransport
 import MeshVirtualTime
 
 // A deterministic discrete-event simulation. A seed decides everything, so a failing run can be repeated and shrunk.
-// - World: the peers of one seed, their network, stores, clocks and users. Steps wait on an agenda in virtual time.
-// - Schedule: everything that the seed decides before the first step. Its conditions hold until `healing`; its faults
-//   have a time each.
+// - World: the peers of one seed, with their network, stores, clocks and users. An agenda has the steps and the virtual
+//   time of each.
+// - Schedule: everything that the seed decides before the first step. Its conditions hold until `healing`. Each of its
+//   faults has a time.
 // - Fault: an injected failure, such as a lost frame, a partition, a crash, a lost or restored store, or a wrong clock.
 // - Invariant: a condition that must always hold. A broken one is a `Violation` and fails the seed.
 // - Safety: members confirm the same events at the same positions, and no event is inserted at or below a cut.
-// - Liveness: after `healing`, all mended peers must agree by `end`. Docs/Internals/Convergence.md defines cut, view
-//   and base.
+// - Liveness: all peers that aren't abandoned must agree by `end`. Docs/Internals/Convergence.md defines cut, view and
+//   base.
 // - Ghost: an observer that sees every store. Invariants compare the engines with it.
 
 /// The environment of one peer's engine.
@@ -25,7 +26,7 @@ struct Situation {
     var frameCost: UInt64 = 0
     /// Milliseconds by which the wall clock is wrong.
     var clockOffset = 0
-    /// The reachability of the others as reported to the peer; nil if the report is true.
+    /// The false reachability of the others that the transport reports to the peer; nil if the report is true.
     var claim: Bool?
     /// The virtual microsecond until which its engine isn't ticked.
     var silentUntil: UInt64 = 0
@@ -35,14 +36,14 @@ struct Situation {
 
 /// One seed's run: peers, the network between them and the faults, in virtual time on one thread.
 ///
-/// Until the schedule's `healing` only safety is checked: no invariant may break. Then everything is mended except the
-/// abandoned peers. The others must agree by the schedule's `end`.
+/// Until the schedule's `healing` only safety is checked: no invariant may break. Then all faults end, except those of
+/// abandoned peers. The other peers must agree by the schedule's `end`.
 final class World<Feature: SimulatedFeature> {
     let schedule: Schedule
     let options: SimulationOptions
     var outcome: WorldOutcome
     var network: FrameNetwork
-    /// Random numbers for crashes during a step and similar faults. The network has its own.
+    /// Random numbers for crashes during a step and similar faults. The network has a generator of its own.
     var random: SplitMix64
     var agenda = EventQueue<Step>()
     /// The virtual time in microseconds.
@@ -53,7 +54,7 @@ final class World<Feature: SimulatedFeature> {
     var ghost = Ghost<Feature>()
     /// The number of sources that peers have used so far.
     var sourceCount = 0
-    /// Tokens that peers expect the liar to return.
+    /// Liveness tokens that peers expect the liar to return.
     var tokensForLiar: [LivenessToken] = []
     var stepCount = 0
     /// Each peer's store at each exchange, in seeds that restore one.
@@ -67,7 +68,7 @@ final class World<Feature: SimulatedFeature> {
     var together: [[Frame<Feature>]]
     /// A separate source of random numbers, so that batching doesn't change the rest of a seed.
     var batchRandom: SplitMix64
-    /// True if the transport delivers events together, as in half of the seeds.
+    /// True if the transport may deliver several events together. True in half of the seeds.
     let deliversInBatches: Bool
     /// The membership state, in settings where members join and are removed.
     var membership: WorldMembership?
@@ -154,7 +155,7 @@ final class World<Feature: SimulatedFeature> {
 // MARK: - Time
 
 extension World {
-    /// Reports a peer's step to the viewer of one seed.
+    /// Reports a peer's step to the trace of one seed, and records it.
     /// - Parameter isRecorded: False for steps that a recording shows in another way.
     func trace(_ peer: Int, isRecorded: Bool = true, _ text: () -> String) {
         if isRecorded { record(note: text, of: peer) }

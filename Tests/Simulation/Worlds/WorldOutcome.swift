@@ -3,18 +3,18 @@ struct WorldOutcome: Sendable {
     let seed: UInt64
     /// The first invariant that broke; nil if all held.
     var failure: String?
-    /// The reason that apps without stores, which use the reference API's calls, differ or lack a tap when not every
-    /// event has arrived. nil if they don't differ.
+    /// The reason why the two apps of the setting `original` may differ or lack a tap in the end; nil unless they do.
+    /// This isn't a failure.
     var unequal: String?
     var operations = 0
-    /// Frames that an engine handled.
+    /// Frames that engines handled.
     var frames = 0
     /// Events that were inserted below the newest one.
     var rollbacks = 0
     var deepestRollback = 0
-    /// Snapshots and copies that an engine adopted.
+    /// Snapshots that engines applied, and copies that they adopted.
     var snapshots = 0
-    /// New sources of peers that had one before.
+    /// Sources of peers that had another source before.
     var reincarnations = 0
     var forks = 0
     var confirmed = 0
@@ -43,9 +43,9 @@ struct MembershipCounts: Sendable {
     var joins = 0
     /// Removed members that have returned.
     var returns = 0
-    /// Members that came back without their stores.
+    /// Members that came back after they had lost their stores.
     var replacements = 0
-    /// Frames with events of other peers.
+    /// Frames in which a member relayed events of other peers.
     var relays = 0
     /// Lowest members that stopped or lost their stores.
     var primariesLost = 0

@@ -40,8 +40,8 @@ struct BitReader {
 
     mutating func readWord() throws(WireError) -> UInt64 { try read(32) | (try read(32)) << 32 }
 
-    /// Skips zeros and the 1 bit after them, and returns the number of zeros. Skips `max` zeros and returns nil if there are
-    /// as many.
+    /// Skips zeros and the 1 bit after them, and returns the number of zeros. If there are `max` zeros or more, skips
+    /// `max` zeros and returns nil.
     /// - Parameter max: at most 55.
     mutating func readUnary(max: Int) throws(WireError) -> Int? {
         let zeros = ahead.trailingZeroBitCount

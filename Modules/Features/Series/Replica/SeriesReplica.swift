@@ -42,7 +42,7 @@ package struct SeriesReplica: Sendable {
     private var isCommitUncertain = false
 
     // State of the exchange with peers.
-    /// The end of each holding as last announced. `sentEnds` has the end of the samples last sent.
+    /// The end of each holding as last announced, by place. `sentEnds` has the end of the samples last sent.
     private var announcedEnds: [Int: UInt64] = [:]
     private var sentEnds: [Int: UInt64] = [:]
     /// The end of each peer's holdings.
@@ -214,7 +214,8 @@ package struct SeriesReplica: Sendable {
     /// Removes the oldest samples of a name, including those of earlier launches.
     ///
     /// Only samples in the store or in a batch count as kept: a crash may lose the others.
-    /// - Parameter removesOldest: true to make room for one more series. The oldest goes if `count` removes none.
+    /// - Parameter removesOldest: true to free a place for one more series: if `count` removes no series, the oldest is
+    ///   removed.
     /// - Returns: the operations that remove the samples from the store.
     private mutating func trim(_ name: String, to count: Int, removesOldest: Bool = false) throws -> StoreBatch {
         var batch = StoreBatch()
@@ -253,8 +254,8 @@ package struct SeriesReplica: Sendable {
         }
     }
 
-    /// Indicates whether a series can be removed completely. A series of this launch can't: its next sample would get a
-    /// number that was given before.
+    /// Indicates whether a series can be removed completely. A series of this launch can't be removed, because its next
+    /// sample would get a number that an earlier sample had.
     private func isRemovable(_ place: Int) -> Bool { !isOwn(streams[place].id) && streams[place].unwritten.isEmpty }
 
     private mutating func remove(_ gone: Set<Int>) {
@@ -293,7 +294,8 @@ package struct SeriesReplica: Sendable {
     /// Notes that the commit failed, so the store may have done all, some or none of the batch.
     package mutating func batchFailed() { isCommitUncertain = !pendingBatch.isEmpty }
 
-    /// Continues with another, empty store under the same numbers. The old store keeps a valid beginning of each series.
+    /// Continues with another, empty store, and keeps the sample numbers. The old store keeps a valid beginning of each
+    /// series.
     package mutating func switchToEmptyStore() {
         for place in streams.indices { streams[place].switchToEmptyStore() }
     }
@@ -417,8 +419,9 @@ extension SeriesReplica {
         case all
     }
 
-    /// Ends a fetch that brought nothing, is too old, or has an unreachable peer. Call it once per exchange. A peer isn't
-    /// asked any more after `failedRequestsMax`. It announces its samples again, as this device hasn't acknowledged them.
+    /// Ends a fetch that brought nothing, is too old, or has an unreachable peer. Call it once per exchange. After
+    /// `failedRequestsMax` failed requests, this device stops asking the peer until the peer announces its samples
+    /// again. The peer does so because this device hasn't acknowledged them.
     package mutating func expireFetch(reachable: Set<String>) {
         guard let fetch else { return }
         if !fetch.hasProgressed || fetch.exchanges >= Self.fetchMax || !reachable.contains(fetch.peerID) {
@@ -459,7 +462,8 @@ extension SeriesReplica {
             remainingBytes -= holding.id.estimatedByteCount
         }
         if answers {
-            // Acknowledges the peer's holding with an empty one of the same end, so that the peer doesn't offer it again.
+            // Acknowledges a peer's holding with an empty holding that has the same end, so that the peer doesn't offer
+            // it again.
             for holding in announcedRemoved.values.sorted(by: { $0.id < $1.id }) { add(holding) }
             announcedRemoved = [:]
         }
@@ -599,7 +603,7 @@ extension SeriesReplica {
         let next = place.map { streams[$0].next } ?? 0
         guard holding.next > next, holding.next > holding.first else { return }
         guard holding.first % SeriesStream.blockSamples == 0 else { return }
-        // The recorder has dropped the samples in between. It will send the new beginning itself.
+        // The recording device has dropped the samples in between. Only that device may announce the new beginning.
         if place != nil, holding.first > next, id.peerID != peerID { return }
         guard wanted[id].map({ $0.next < holding.next }) ?? (wanted.count < SeriesLimits.seriesMax) else { return }
         wanted[id] = Wanted(peerID: peerID, first: holding.first, next: holding.next)
@@ -613,7 +617,7 @@ extension SeriesReplica {
     /// Notes that a peer holds a removed series and waits for an acknowledgement.
     private mutating func noteRemoved(_ id: SeriesID, end: UInt64) {
         let digest = id.longDigest
-        // Moves it to the end, because the list forgets its first series first.
+        // Moves the digest to the end of the list, because a full list drops its first digests.
         removed.removeAll { $0 == digest }
         removed.append(digest)
         let end = max(end, announcedRemoved[digest]?.next ?? 0)
@@ -681,7 +685,8 @@ public struct SeriesStatus: Hashable, Sendable {
     public let storedCount: Int
     /// The number of bytes that the stored samples take.
     public let byteCount: Int
-    /// The number of samples that each peer, by ID, says it holds, including samples that were dropped since.
+    /// For each peer, by ID, the number of samples recorded up to the last one that it says it holds. Includes samples
+    /// that were dropped since.
     public let heldThrough: [String: Int]
     /// The number of samples recorded up to the last one held here, including dropped ones.
     public let end: Int

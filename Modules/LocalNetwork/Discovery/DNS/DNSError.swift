@@ -9,7 +9,7 @@ package struct DNSError: Error, Hashable, Sendable, CustomStringConvertible {
         case badName
         /// A compression pointer that doesn't point backward.
         case badPointer
-        /// The data of a record don't have their type's format.
+        /// The data of a record doesn't have the format of the record's type.
         case badData
     }
 

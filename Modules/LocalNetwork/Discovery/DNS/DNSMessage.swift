@@ -34,7 +34,7 @@ package struct DNSFlags: OptionSet, Hashable, Sendable {
 extension DNSMessage {
     /// Maximum number of bytes per message, for reading and writing (RFC 6762 section 17).
     package static let bytesMax = 9000
-    /// Maximum number of bytes of all names in a message without compression. Far above that of any real message.
+    /// Maximum total size of a message's names after decompression, in bytes. Real messages stay far below it.
     package static let nameBytesMax = 65536
     static let headerBytes = 12
 }

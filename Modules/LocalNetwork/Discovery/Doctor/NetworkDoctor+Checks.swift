@@ -109,7 +109,7 @@ extension NetworkDoctor {
 // MARK: - A packet on each interface
 
 extension NetworkDoctor {
-    /// A packet sent on one interface, and the packets that came back.
+    /// A test packet sent on one interface, whether it came back, and the hosts that answered it.
     private struct Trial {
         let interface: NetworkInterface
         let family: IPAddress.Family

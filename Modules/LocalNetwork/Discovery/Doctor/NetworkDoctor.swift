@@ -43,8 +43,8 @@ public struct NetworkDoctor: Sendable {
         self.port = port
     }
 
-    /// Runs every check, one after another. They are ordered so that the first fault explains the later ones. Runs on a thread of its own,
-    /// and returns an empty array if no thread can be created.
+    /// Runs every check, one after another. Their order is such that the first fault explains the later ones. The
+    /// checks run on their own thread. If it can't be created, the result is empty.
     public func examine() async -> [Finding] {
         await withCheckedContinuation { findings in
             do throws(SystemCallError) {

@@ -1,7 +1,7 @@
 /// The answers that wait to be sent on one interface and family, and the time at which each record set was last sent.
 ///
-/// At most `limit` replies wait. A further reply to the group joins another one, at the earlier of both times; one to a
-/// single querier is dropped.
+/// At most `limit` replies wait. A further reply to the group is merged into another one, at the earlier of both times.
+/// A further reply to a single querier is dropped.
 struct AnswerQueue: Sendable {
     struct Reply: Sendable {
         enum Recipient: Hashable, Sendable {
@@ -44,8 +44,8 @@ struct AnswerQueue: Sendable {
         return join(reply)
     }
 
-    /// Adds a reply to another one in a full queue, preferably of the same kind. A defence stays one, because a prober
-    /// takes the name if the answer is late.
+    /// Merges a reply into another one in a full queue, preferably of the same kind. If one of the two is a defence,
+    /// the result is one too, because a prober takes the name if the answer is late.
     private mutating func join(_ reply: Reply) -> Bool {
         guard reply.recipient == .group else { return false }
         let sameKind = replies.lastIndex { $0.recipient == .group && $0.isDefence == reply.isDefence }

@@ -1,8 +1,9 @@
 /// The packets sent recently, so that copies that come back are recognized.
 ///
 /// Multicast is looped back to other processes on this machine, and two interfaces may be on one network. A response or
-/// probe that equals one of ours contains nothing new, so every copy is an echo. Another process here may send the same
-/// bytes as a question. So only one copy of a question per packet sent and receiving interface is an echo.
+/// probe that equals one of ours contains nothing new, so every copy is an echo. Questions differ: another process on
+/// this machine may ask the same one in the same bytes. So for each question that we sent, only one copy per receiving
+/// interface is an echo.
 struct EchoMemory: Sendable {
     private struct Entry {
         let digest: UInt64

@@ -55,7 +55,7 @@ package struct InterfaceAddress: Hashable, Sendable {
 extension IPAddress {
     /// The two versions of the Internet Protocol. Each has its own multicast group.
     package enum Family: UInt8, Hashable, Sendable, CaseIterable {
-        /// One version of the protocol. IPv4 has 32 bits and the group 224.0.0.251; IPv6 has 128 bits and ff02::fb.
+        /// IPv4, with the multicast group 224.0.0.251, and IPv6, with ff02::fb.
         case v4, v6
     }
 

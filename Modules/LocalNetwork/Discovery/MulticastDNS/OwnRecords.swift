@@ -59,7 +59,7 @@ struct OwnRecords: Sendable {
     var host: DNSName
     var port: UInt16
     var text: [UInt8]
-    /// In seconds.
+    /// The lifetimes in seconds of records that contain the host's name, and of all other records.
     let hostLifetime: UInt32
     let serviceLifetime: UInt32
 

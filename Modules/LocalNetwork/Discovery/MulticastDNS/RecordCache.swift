@@ -25,8 +25,8 @@ struct CachedRecord: Sendable {
 /// The records heard on one interface (RFC 6762 section 10): services of one type, and the addresses of their hosts.
 ///
 /// - Bounds: `serviceLimit` pointers, `recordLimit` records in all, 32 per instance or host. At one of the first two
-///   limits, the sender with the most cached records loses its oldest, so a flood evicts itself. At the third, new
-///   records are refused.
+///   limits, the sender with the most cached records loses its oldest, so a sender that floods the cache evicts its own
+///   records. At the third, new records are refused.
 /// - The caller inserts only records that a pointer leads to. Lifetimes are capped at 75 minutes.
 struct RecordCache: Sendable {
     let serviceLimit: Int

@@ -3,8 +3,8 @@ import MeshBase
 /// Announces and finds services with its own multicast DNS responder (RFC 6762, RFC 6763), on port 5353, which it
 /// shares with other responders.
 ///
-/// It runs on a thread of its own until `stop`. It notices new, removed and changed interfaces within two seconds. In
-/// each turn it reads at most 16 packets per socket.
+/// It runs on a thread of its own until `stop`. It notices new, removed and changed interfaces within two seconds. It
+/// reads at most 16 packets per socket before it handles timers and requests again, so a flood can't delay them.
 ///
 /// Don't use it on Apple systems, where port 5353 belongs to the system. Use `SystemDiscovery` there.
 public final class MulticastDNS: ServiceDiscovery {
@@ -47,7 +47,7 @@ public final class MulticastDNS: ServiceDiscovery {
         }
     }
 
-    /// Throws now if no socket could be opened later. A machine may lack one of the IP versions.
+    /// Throws if the port can't be used. Tries IPv6 too, because a machine may lack IPv4.
     private func checkPort() throws(DiscoveryError) {
         do throws(DiscoveryError) {
             _ = try MulticastSocket(boundTo: options.port, .v4)
@@ -59,7 +59,8 @@ public final class MulticastDNS: ServiceDiscovery {
 
 /// The options of `MulticastDNS`.
 public struct MulticastDNSOptions: Hashable, Sendable {
-    /// The names of the interfaces to use; nil for those that `NetworkInterfaces.usable` chooses.
+    /// The names of the interfaces to use. nil uses those that are up, carry multicast and aren't point-to-point; if
+    /// there are none, the loopback interface.
     public var interfaces: Set<String>?
     /// The interval between two checks of the network interfaces.
     public var interfaceCheck = Duration.seconds(2)

@@ -87,8 +87,8 @@ extension MulticastDNSLoop {
         case .multicast(let group): (family, ip, port) = (group, MulticastSocket.group(group), options.port)
         case .unicast(let to, let toPort): (family, ip, port) = (to.family, to, toPort)
         }
-        // A packet that the system doesn't send is lost, as on any network. Where a family doesn't work, as IPv6 on
-        // Linux's loopback interface, no other responder uses it either.
+        // Ignore errors: packets can be lost on any network. If an IP version doesn't work on an interface, such as
+        // IPv6 on Linux's loopback interface, other responders don't use it there either.
         try? sockets[SocketKey(interfaceIndex: packet.interfaceIndex, family: family)]?
             .send(packet.bytes, to: ip, port: port, scope: packet.interfaceIndex)
     }

@@ -10,8 +10,8 @@
 
 /// A socket that has joined the group of multicast DNS on one interface and sends there (RFC 6762 section 3).
 ///
-/// Each interface and family has its own, because the outgoing interface is a property of the socket. The port is
-/// shared with other responders on this machine that share it too.
+/// There is one socket per interface and IP version, because the outgoing interface is a property of the socket. Other
+/// responders on this machine can use the same port, if they share it too.
 final class MulticastSocket {
     static let port: UInt16 = 5353
     static let group4 = IPAddress.v4(0xE000_00FB)

@@ -7,8 +7,8 @@
 
     /// One request to the system's responder, and its answers so far.
     ///
-    /// Owned by the thread that created it. The library holds it by a pointer from its creation until `close`. Answers
-    /// arrive only during `process`, which collects them.
+    /// Owned by the thread that created it. The system's library holds a pointer to it from its creation until `close`.
+    /// Answers arrive only during `process`, which collects them.
     final class ResponderQuery {
         enum Answer {
             case registered(name: String)

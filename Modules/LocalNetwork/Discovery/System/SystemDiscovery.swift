@@ -14,12 +14,12 @@
     /// Announces and finds services through the system's responder and its interface `dns_sd.h`: Bonjour on Apple
     /// systems, where port 5353 belongs to the system, and Avahi's compatibility library on Linux.
     ///
-    /// It makes the responder's blocking calls on a thread of its own. If a responder that has worked goes away, all
-    /// services are lost, and the object tries again after 1, 2, 4 … 30 s. If none is running at the start, the
-    /// observer gets `failed` with `unavailable`. The order of attributes isn't kept.
+    /// It makes the responder's blocking calls on a thread of its own. If the responder stops later, the object reports
+    /// all services as lost, and tries to reconnect after 1, 2, 4 … 30 s. If none is running at the start, the observer
+    /// gets `failed` with `unavailable`. The order of attributes isn't kept.
     ///
-    /// Bounds: 64 services, where one on two interfaces counts twice, and 16 addresses of each. Further ones are
-    /// dropped and counted. `statistics` counts only drops and conflicts, because the responder handles the packets.
+    /// Bounds: 64 services and 16 addresses of each. A service on two interfaces counts twice. Further ones are dropped
+    /// and counted. `statistics` counts only drops and conflicts, because the responder handles the packets.
     ///
     /// Avahi's library prints a warning to stderr unless the environment contains `AVAHI_COMPAT_NOWARN`. Set it before
     /// the program starts its first thread; later changes of the environment aren't safe.

@@ -5,9 +5,9 @@
 
     /// A format for several messages in one sealed packet: for each its length (2 bytes, big-endian), then the message.
     ///
-    /// The event loop bundles the messages that have collected by the time it sends; none waits for others. A packet
-    /// needs sealing, a system call and a wake-up only once, however many messages it has. A message that fills a
-    /// packet travels alone. So do all messages to a peer that hasn't announced support for bundles.
+    /// The event loop bundles the messages that are queued when it sends. No message waits for others. A packet needs
+    /// sealing, a system call and a wake-up only once, however many messages it has. A message that fills a packet
+    /// travels alone. So do all messages to a peer that hasn't announced support for bundles.
     enum DatagramBundle {
         static let lengthBytes = 2
         /// Maximum size of a packet's plaintext, with or without a bundle.

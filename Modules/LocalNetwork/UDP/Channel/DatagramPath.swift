@@ -1,10 +1,10 @@
 #if UDP
-    /// The record of whether a peer receives our sealed datagrams. A value; time is passed in.
+    /// Tracks whether a peer receives our sealed datagrams. A value; callers pass in the current time.
     ///
     /// A probe is sent at once, and again after pauses that double from 50 ms, until the peer confirms over the stream
     /// that it has opened a datagram. From then on datagrams go by UDP. If the last confirmation is older than a beat,
     /// the next datagram requests another, and a probe follows each beat. Without a confirmation for `missedMax` beats,
-    /// datagrams take the stream again. An unused path isn't probed.
+    /// datagrams take the stream again. An unused path isn't probed. A beat is the interval `UDPLinkTimes.heartbeat`.
     struct DatagramPath {
         private let beat: Duration
         private let missedMax: Int

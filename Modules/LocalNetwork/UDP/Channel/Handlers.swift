@@ -3,8 +3,8 @@
     import NIOSSL
     import NIOTLS
 
-    /// The handler before TLS. It ends a connection that sends too much before it has proven its peer, and closes
-    /// connections that end without a goodbye.
+    /// The handler before TLS. It ends a connection that sends too much before it has proven its peer. It can also
+    /// close the socket without waiting for TLS.
     final class UnprovenGate: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 

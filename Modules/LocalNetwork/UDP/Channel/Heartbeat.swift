@@ -12,9 +12,10 @@
         private var signDueAt: Duration?
 
         /// - Parameters:
-        ///   - beat: The interval between signs of life of a peer that isn't patient.
+        ///   - beat: The interval `UDPLinkTimes.heartbeat`. A peer that isn't patient is pinged after one silent beat.
         ///   - missedMax: The number of missed beats after which such a peer is dead.
-        ///   - isPatient: True if both sides have agreed to ping after five silent beats and to wait ten.
+        ///   - isPatient: True if both sides support patience (`Hello.patience`): a ping after five silent beats, and
+        ///     death only after ten.
         init(beat: Duration, missedMax: Int, isPatient: Bool, now: Duration) {
             interval = isPatient ? beat * 5 : beat
             silenceMax = isPatient ? beat * 10 : beat * missedMax

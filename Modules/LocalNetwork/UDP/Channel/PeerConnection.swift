@@ -15,7 +15,7 @@
             case proving
             /// The peer has proven its identity, and its hello is awaited.
             case awaitingHello
-            /// The hub reports the connection to the observer now or has done so.
+            /// The lanes are open. The hub has reported the connection to the observer, or is about to.
             case connected
             case ended
         }

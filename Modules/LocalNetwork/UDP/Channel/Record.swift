@@ -15,7 +15,7 @@
         case stream(ByteBuffer)
         /// A packet of the lane `datagram` that can't go by UDP.
         case datagram(ByteBuffer)
-        /// A request for a sign of life, which is `pong`.
+        /// A request for a sign of life. The answer is `pong`.
         case ping
         case pong
         case goodbye(Goodbye)
@@ -32,7 +32,7 @@
         static let headerBytes = 5
     }
 
-    /// The first record of each side. No connection is reported to the observer before it.
+    /// The first record of each side. The hub reports a connection to the observer only after it.
     struct Hello: Equatable {
         static let version: UInt8 = 1
         static let publicKeyBytes = 32

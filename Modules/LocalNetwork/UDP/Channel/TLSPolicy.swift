@@ -6,8 +6,8 @@
     /// The rules for TLS: only version 1.3, and a certificate from both sides, whose key is compared with the pinned
     /// ones. Nothing else in a certificate counts, so neither an authority nor a correct clock is needed.
     ///
-    /// A resumed connection doesn't present the certificate again, so its handshake doesn't ask the callback. The
-    /// decisive check is `peerID(of:)` after every handshake. Tickets become invalid with the context, which is
+    /// When TLS resumes a session, the peer doesn't present its certificate again, and TLS doesn't call `accepts`. So
+    /// the decisive check is `peerID(of:)` after every handshake. Tickets become invalid with the context, which is
     /// replaced when the trusted peers or guests change.
     struct TLSPolicy {
         static let session = "sessionmesh/1"

@@ -3,7 +3,8 @@
     import MeshDiscovery
     import MeshSecurity
 
-    // Discovery is a hint from any host on the network. It only adds places to try for peers that are already trusted.
+    // Discovery is a hint from any host on the network. It only adds addresses to try for peers that are already
+    // trusted.
     extension DialPlan {
         mutating func found(_ service: FoundService, _ now: Duration) {
             for forgotten in services.insert(service) { forget(forgotten) }
@@ -47,7 +48,7 @@
             entry.locations[service.instance] = location
             entry.backoff.reset()
             entries[target] = entry
-            // A flood of names doesn't increase the number of rounds.
+            // At most one round per peer is scheduled, so a flood of names doesn't cause more rounds.
             schedule(target, now + (local < peer ? times.backoffMin / 10 : times.higherIDDialDelay))
         }
 

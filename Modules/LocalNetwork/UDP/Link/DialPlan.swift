@@ -4,28 +4,29 @@
     import MeshSecurity
 
     // Terms of dialing:
-    // - target: a trusted peer to find by discovery, or a manually configured place.
+    // - target: a trusted peer to find by discovery, or a manually configured address.
     // - round: one attempt to reach a target: overlapping tries at its endpoints, as in RFC 8305 (see `DialRound`).
     // - location: the endpoints that one discovered instance announces for a peer.
     // - start ID: a random number that a link generates when it starts. A new one shows that the peer has restarted.
     // - hold: a reason not to dial a target until its peer restarts or is paired again.
     // - higherIDDialDelay: the peer with the higher ID lets the other one dial first.
-    // - allowance: a token bucket that limits the dials to discovered places, which anyone on the network can announce.
+    // - allowance: a token bucket that limits the dials to discovered addresses, which any host on the network can
+    //   announce.
     // Failed rounds are repeated with exponential backoff and jitter.
 
-    /// The peers and places to dial, and the times for it. A value; time is passed in.
+    /// The peers and addresses to dial, and the time for each. A value; callers pass in the current time.
     ///
     /// When two peers find each other, the one with the lower ID dials at once. The other dials if no connection has
-    /// come after a while. Failures are repeated at growing intervals. A peer that has restarted or moved is dialed
-    /// soon. While a peer is connected, neither side dials it.
+    /// arrived after `higherIDDialDelay`. Failed rounds are repeated at growing intervals. A peer that has restarted or
+    /// moved is dialed soon. While a peer is connected, neither side dials it.
     struct DialPlan {
         enum Target: Hashable {
             case peer(PeerID)
-            /// A manually configured place, by its number.
+            /// A manually configured address, by its index in the configuration.
             case manual(Int)
         }
 
-        /// One round of tries, to be reported back as `failed`, `refused` or `connected`.
+        /// One round of tries. The caller reports its result with `connected` or `refused`.
         struct Round: Equatable {
             var target: Target
             /// The peer that must be there; nil for any trusted peer.
@@ -41,19 +42,19 @@
         struct Entry {
             /// The peer that must be there; nil for any trusted peer.
             var expected: PeerID?
-            /// The peer that was there last.
+            /// The peer that was last connected through this target.
             var peer: PeerID?
             var dueAt: Duration?
             var isDialing = false
             var hold: Hold?
             var backoff: Backoff
-            /// The endpoint of a manually configured place.
+            /// The manually configured endpoint; nil for a peer to find by discovery.
             var endpoint: Endpoint?
             /// The endpoint at which the peer was last connected.
             var provenEndpoint: Endpoint?
-            /// The limit for dialing the peer's discovered places.
+            /// The limit for dialing the peer's discovered addresses.
             var allowance = DialPlan.allowance
-            /// The discovered places of the peer, by instance.
+            /// The discovered addresses of the peer, by instance.
             var locations: [String: AnnouncedLocation] = [:]
         }
 
@@ -63,8 +64,9 @@
         }
 
         static let endpointsMax = 16
-        /// The limits for dialing discovered places: per peer, refilled when it is reached there, and for all peers.
+        /// The initial limit for dialing one peer's discovered addresses. A connection through one of them refills it.
         static var allowance: TokenBucket { TokenBucket(perSecond: 1, atOnce: 32) }
+        /// The limit for dialing the discovered addresses of all peers together.
         private var allowanceOfAll = TokenBucket(perSecond: 4, atOnce: 128)
         /// A peer announces one instance, and for a while also its previous one.
         static let instancesExpected = 4
@@ -155,14 +157,14 @@
     // MARK: - Outcomes
 
     extension DialPlan {
-        /// Schedules a retry, because no admitted peer answered.
+        /// Notes that no admitted peer answered in a round, and schedules a retry.
         mutating func failed(_ target: Target, _ now: Duration) {
             guard entries[target]?.isDialing == true else { return }
             entries[target]?.isDialing = false
             retry(target, now)
         }
 
-        /// Forgets a place that turned out to be this peer itself.
+        /// Forgets a target whose address turned out to be this peer's own.
         mutating func isSelf(_ target: Target) { entries[target] = nil }
 
         /// Notes that a peer is connected, whichever side dialed.
@@ -180,6 +182,7 @@
             }
         }
 
+        /// Notes that a connection has ended, and schedules the next round.
         /// - Parameters:
         ///   - lasted: The duration of the connection. A connection that ends at once doesn't reset the backoff.
         ///   - code: The code of the peer's goodbye.
@@ -191,7 +194,7 @@
             }
         }
 
-        /// Notes that a round's connection was refused, with the peer's goodbye, before the observer knew of it.
+        /// Notes that a round ended without a connection. `code` is that of the peer's goodbye; nil if it sent none.
         mutating func refused(_ target: Target, _ code: Goodbye.Code?, _ now: Duration) {
             guard entries[target]?.isDialing == true else { return }
             entries[target]?.isDialing = false
@@ -202,13 +205,14 @@
             switch code {
             case .unpaired: hold(target, .untilTrust)
             case .closing, .unsupportedVersion, .clonedIdentity:
-                // No announcement shows when a peer at a manually configured place restarts.
+                // No announcement shows when a peer at a manually configured address restarts.
                 guard entries[target]?.endpoint == nil else {
                     return schedule(target, now + (code == .closing ? times.higherIDDialDelay : times.backoffMax))
                 }
                 hold(target, .untilRestart)
             case .duplicate:
-                // The other connection is alive or has just died. The peer notices that as late as this side.
+                // The other connection is alive, or has died and the peer hasn't noticed yet. It notices as late as
+                // this side.
                 schedule(target, now + times.heartbeat)
             case .protocolError, nil: retry(target, now)
             }

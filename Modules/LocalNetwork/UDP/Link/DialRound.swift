@@ -3,7 +3,7 @@
     import NIOCore
 
     /// One round of tries at the endpoints of one target. They start at short intervals and overlap, as for the
-    /// addresses of a host name (RFC 8305). The first that proves to be the peer ends the others.
+    /// addresses of a host name (RFC 8305). The first try that proves its peer ends the others.
     final class DialRound {
         struct Try {
             let round: DialRound

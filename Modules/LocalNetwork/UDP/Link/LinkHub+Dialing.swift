@@ -93,7 +93,7 @@
                 rounds[target] = nil
                 round.timer?.cancel()
                 for number in round.running.sorted() where number != connection.number {
-                    // The rule for two connections decides on one that has already proven its peer.
+                    // Keep connections that have already proven their peer: `Contender` decides between those.
                     guard let other = connections[number], other.phase == .proving else { continue }
                     other.end(nil, saying: nil)
                 }

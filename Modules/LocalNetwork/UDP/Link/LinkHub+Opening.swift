@@ -7,7 +7,7 @@
     extension LinkHub {
         // MARK: Beginning, on the caller's thread
 
-        /// Binds the sockets and starts looking for peers. Called on the caller's thread.
+        /// Binds the sockets and starts looking for peers. Blocks, so don't call it on the event loop.
         /// - Throws: `UDPLinkError`, and the errors of the discovery.
         func open() throws {
             let listener = try Listener.bind(configuration.address, configuration.port, on: loop) { self.accept($0) }

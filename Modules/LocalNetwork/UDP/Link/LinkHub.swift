@@ -10,7 +10,8 @@
     /// An open link: its sockets, its connections, and the peers that it dials. Confined to its event loop unless
     /// stated otherwise. It calls the observer there, one call at a time.
     final class LinkHub: @unchecked Sendable {
-        /// Maximum number of earlier start IDs remembered per peer. They reveal two devices with the same identity.
+        /// Maximum number of earlier start IDs remembered per peer. If one of them returns, two devices have the same
+        /// identity.
         static let replacedStartIDsMax = 8
 
         let configuration: UDPLinkConfiguration
@@ -19,7 +20,8 @@
         let routes: Locked<Routes>
         /// The peers admitted in addition to the trusted ones.
         private var guests: Set<PeerID> = []
-        /// The guests that the user unpaired while they were guests. This outweighs other members' invitations.
+        /// The guests that the user unpaired while they were guests. They stay refused, even if a session's member
+        /// still invites them.
         private var unpairedGuests: Set<PeerID> = []
         /// The peers that were trusted at the last check.
         private var trusted: Set<PeerID> = []
@@ -265,23 +267,23 @@
         }
 
         /// Applies a change of the trusted peers or guests.
-        /// - Parameter isFirst: True for the first list of the stream, which may only repeat the state at opening. Such
-        ///   a repetition is ignored: it must not make the link dial peers that don't trust it.
+        /// - Parameter isFirst: True for the first list of the stream. If it only repeats the list at opening, it is
+        ///   ignored. Otherwise the link would dial peers again that have just answered that they don't trust it.
         func trustChanged(isFirst: Bool) {
             let admitted = updateAdmittedPeers()
             guard !isClosing, !isFirst || admitted != plan.trusted else { return }
             let affected = connections.values.sorted { $0.number < $1.number }.filter { connection in
                 connection.peer.map { $0 != configuration.identity.peerID } ?? false
             }
-            // With a ticket of the old context, an unknown peer could skip the certificate check.
+            // With a session ticket of the old TLS context, an unpaired peer could skip the certificate check.
             if let renewed = try? TLSPolicy(configuration.identity, protocols: [TLSPolicy.session]) { policy = renewed }
             plan.trust(admitted, now)
             for connection in affected { reevaluate(connection) }
             planDials()
         }
 
-        /// Ends a connection if its peer is no longer admitted, or has changed between trusted peer and guest: a
-        /// connection never changes its standing.
+        /// Ends a connection if its peer is no longer admitted, or has changed between trusted peer and guest. Such a
+        /// peer connects again, because `isGuest` can't change during a connection.
         private func reevaluate(_ connection: PeerConnection) {
             guard let peer = connection.peer else { return }
             if !isAdmitted(peer) {

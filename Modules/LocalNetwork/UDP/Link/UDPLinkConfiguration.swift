@@ -105,8 +105,9 @@
     public struct UDPLinkTimes: Hashable, Sendable {
         /// Maximum time for a connection to prove its peer and send a hello.
         public var handshake = Duration.seconds(3)
-        /// The interval between signs of life of a peer that doesn't answer or is of an earlier version. A silent
-        /// connection is pinged after five intervals, and ends after ten.
+        /// The interval by which the link measures silence. The link pings a peer after it has sent nothing to it for
+        /// five intervals. It ends a connection on which the peer has sent nothing for ten. For a peer of an earlier
+        /// version, these numbers are one and three.
         public var heartbeat = Duration.seconds(5)
         /// The time for which the peer with the higher ID lets the other one dial first.
         let higherIDDialDelay = Duration.seconds(1)

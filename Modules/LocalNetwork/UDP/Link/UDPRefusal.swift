@@ -18,7 +18,7 @@
             public static let downgrade = Code(description: "downgrade")
             /// The TLS handshake failed.
             public static let handshakeFailed = Code(description: "handshakeFailed")
-            /// The peer did not prove its identity in time.
+            /// The peer didn't prove its identity and send its hello in time.
             public static let slowHandshake = Code(description: "slowHandshake")
             /// The peer sent too much before it proved its identity.
             public static let oversizedHandshake = Code(description: "oversizedHandshake")
@@ -26,7 +26,7 @@
             public static let tooManyConnections = Code(description: "tooManyConnections")
             /// The peer doesn't speak the link's protocol.
             public static let noProtocol = Code(description: "noProtocol")
-            /// The peer speaks no common version of the link's protocol.
+            /// The peer and this side have no version of the link's protocol in common.
             public static let unsupportedVersion = Code(description: "unsupportedVersion")
             /// The peer broke the protocol.
             public static let protocolError = Code(description: "protocolError")

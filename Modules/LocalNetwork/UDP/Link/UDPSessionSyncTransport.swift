@@ -16,7 +16,7 @@
     /// let game = SharedSession(Score(), over: transport)
     /// ```
     ///
-    /// A peer's ID is that of its key, so no peer can speak as another.
+    /// A peer's ID is derived from its key, so no peer can impersonate another.
     public final class UDPSessionSyncTransport: DeliveringTransport {
         public let delivery: LinkTransport
         /// The link, which carries and counts the bytes and admits peers.

@@ -12,7 +12,7 @@
         static let instancesMax = 16
         /// The time for which the side with the higher start ID waits for the other to dial.
         private static let passiveDialDelay = Duration.seconds(1)
-        /// The delay before a place is dialed again.
+        /// The delay between two attempts to dial the same instance.
         private static let redialDelay = Duration.milliseconds(500)
         /// Maximum time for the last message to arrive.
         private static let closeTimeout = Duration.seconds(1)
@@ -34,7 +34,7 @@
         /// The instances that are dialed repeatedly.
         private var dialed: Set<String> = []
         private var nearby = NearbyAddresses()
-        /// The limit for dialing discovered instances. The manually configured one isn't limited.
+        /// The limit for dialing discovered instances. Dials to the manually configured peer aren't limited.
         private var allowance = TokenBucket(perSecond: 4, atOnce: 64)
         private var timers: [Scheduled<Void>] = []
         private var current: (connection: PairingConnection, exchange: PairingExchange)?
@@ -57,7 +57,7 @@
             loop.assumeIsolated().scheduleTask(in: TimeAmount(delay), body)
         }
 
-        /// Opens the window. Called on the caller's thread.
+        /// Opens the window. Blocks, so don't call it on the event loop.
         /// - Returns: A future with the outcome.
         /// - Throws: `UDPLinkError`, and the errors of the discovery.
         func open() throws -> EventLoopFuture<TrustedPeer> {
@@ -133,13 +133,13 @@
 
         fileprivate func lost(_ instance: String) { endpointsByInstance[instance] = nil }
 
-        /// - Parameter instance: A discovered instance; nil for the manually configured place.
+        /// - Parameter instance: A discovered instance; nil for the manually configured peer.
         private func endpoints(of instance: String?) -> [Endpoint] {
             if let instance { return endpointsByInstance[instance] ?? [] }
             return configuration.manualPeer.map { [Endpoint(host: .name($0.host), port: $0.port)] } ?? []
         }
 
-        /// Dials the current endpoints of a place one after the other, while no exchange is running.
+        /// Dials the current endpoints of an instance one after the other. Pauses while an exchange is running.
         private func dial(_ instance: String?, turn: Int = 0) {
             let endpoints = endpoints(of: instance)
             guard !hasEnded, !endpoints.isEmpty else {
@@ -282,7 +282,8 @@
             }
         }
 
-        /// Handles the end of a connection. If the other side has already sent a message in it, the try is used up.
+        /// Handles the end of a connection. If the other side has already sent a message over it, the pairing fails,
+        /// because a window allows only one try.
         func ended(_ connection: PairingConnection, unexpectedly: Bool) {
             connections[connection.number] = nil
             if let address = connection.admittedFrom { admission.leave(address) }

@@ -33,7 +33,8 @@
         /// Maximum time for a connection to prove its key and to send its first message.
         public var handshake = Duration.seconds(3)
 
-        /// Creates a configuration for pairing. Without `discovery` and `manualPeer` the window only waits for connections.
+        /// Creates a configuration for pairing. Without `discovery` and `manualPeer`, the window only waits for
+        /// connections.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, name: String, method: PairingExchange.Method,
             discovery: (any ServiceDiscovery)? = nil, manualPeer: UDPManualPeer? = nil, port: UInt16 = 0,

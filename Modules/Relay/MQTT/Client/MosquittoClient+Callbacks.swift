@@ -3,8 +3,8 @@
     import MeshBase
     import MeshRelay
 
-    // libmosquitto's callbacks, on the client's thread. The C closures are in nonisolated functions, because elsewhere
-    // they might be isolated to the main actor.
+    // libmosquitto's callbacks, on the client's thread. The C closures are in nonisolated functions. In others, the
+    // compiler might isolate them to the main actor.
     extension MosquittoClient {
         nonisolated func setCallbacks(on handle: OpaquePointer) {
             mosquitto_connect_v5_callback_set(handle) { _, user, reason, _, properties in

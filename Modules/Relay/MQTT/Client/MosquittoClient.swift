@@ -26,22 +26,22 @@
         struct State {
             var observer: (any RelayClientObserver)?
             var isConnected = false
-            /// The broker ended the connection for another client with the same ID.
+            /// True if the broker ended the connection because another client connected with the same ID.
             var isReplaced = false
-            /// This side ended the connection.
+            /// True if this side ended the connection.
             var isDropped = false
             /// The reason that the broker gave for a refusal or for the end of the connection.
             var brokerReason: String?
             /// The limits that the broker stated last, so that each change is reported once.
             var limits = BrokerLimits()
             var isStopping = false
-            /// The library is resolving a name or waiting for a handshake, which can't be interrupted.
+            /// True while the library resolves a name or waits for a handshake, which can't be interrupted.
             var isConnecting = false
-            /// Pending messages have been sent or given up, so the connection must end now.
+            /// True once pending messages have been sent or given up, so that the connection must end now.
             var mustEnd = false
             var hasEnded = false
             var isFull = false
-            /// The thread has been woken and will check for messages to write.
+            /// True if the thread has been woken and will check for messages to write.
             var isWoken = false
             /// IDs of outstanding messages of QoS 1, which the library keeps across connections, and of QoS 0.
             var unacknowledged: Set<Int32> = []

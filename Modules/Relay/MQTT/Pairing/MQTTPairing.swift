@@ -7,7 +7,8 @@
     /// They meet at a broker, so they may be on any network.
     ///
     /// ```swift
-    /// let pairing = try MQTTPairing(identity: identity, trustedPeers: peers, name: "Phone", secret: secret, broker: broker)
+    /// let pairing = try MQTTPairing(
+    ///     identity: identity, trustedPeers: peers, name: "Phone", secret: secret, broker: broker)
     /// let peer = try await pairing.run()
     /// ```
     ///

@@ -12,7 +12,8 @@
     ///
     /// The seal is ChaCha20-Poly1305, and authenticates the topic. Messages that can't be opened come from devices
     /// without the secret, and are ignored. So the broker can prevent a pairing, but nothing else. `PairingExchange`
-    /// proves that both devices mean each other. In its first hello, the peer proves that it has the key of its ID.
+    /// proves to each device that the other one has the secret and uses the same two IDs. In its first hello, the peer
+    /// proves that it has the key of its ID.
     ///
     /// At most `messagesMax` messages are processed.
     struct MQTTPairingCore: Sendable {

@@ -26,8 +26,8 @@ package enum MailboxFrame {
 
     /// Returns the bytes that a device signs. Their prefix differs from everything else that the key signs.
     ///
-    /// - Parameter server: The host that the device dialed, in lowercase. Another server then can't open the mailbox
-    ///   here with a signature made for its own name. nil for the first version of the protocol.
+    /// - Parameter server: The host that the device dialed, in lowercase. A signature made for one server can't open
+    ///   the mailbox at another. nil for the first version of the protocol.
     package static func signed(_ challenge: [UInt8], server: String?) -> [UInt8] {
         guard let server else { return Array("SessionMesh mailbox 1\0".utf8) + challenge }
         return Array("SessionMesh mailbox 2\0".utf8) + challenge + Array(server.utf8)

@@ -119,7 +119,7 @@
             direct(.disconnected(id, reason: reason))
         }
 
-        /// Ends the connection, and tells the peer. A new one may follow.
+        /// Ends the connection and notifies the peer. A new connection may follow.
         mutating func disconnect(_ id: PeerID) {
             guard peers[id]?.live != nil else { return }
             sendControl(.leave, to: id)

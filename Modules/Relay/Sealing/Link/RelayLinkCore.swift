@@ -99,7 +99,7 @@
             self.answerTime = answerTime
         }
 
-        /// The interval between repeated messages.
+        /// The backoff between repetitions of a hello or a presence.
         static var backoff: Backoff { Backoff(from: .seconds(2), to: .seconds(20)) }
 
         mutating func takeDirectives() -> [Directive] {
@@ -130,7 +130,7 @@
         }
     }
 
-    // MARK: - The broker and the peers to look for
+    // MARK: - The relay and the peers to look for
 
     extension RelayLinkCore {
         /// Prepares the will for a new connection.
@@ -222,7 +222,7 @@
         mutating func tick(_ now: Duration) {
             if let due = presenceDue, due <= now { announce(now) }
             for id in peers.keys.sorted() { tick(id, now) }
-            // `planTick` only moves `dueAt` earlier, so deadlines that moved later count from here on.
+            // Compute `dueAt` again, because `planTick` only moves it earlier and some deadlines may have moved later.
             dueAt = presenceDue
             for peer in peers.values where isConnected { planTick(peer.dueAt) }
         }
@@ -230,7 +230,7 @@
         private mutating func tick(_ id: PeerID, _ now: Duration) {
             guard let peer = peers[id] else { return }
             if let due = peer.attemptDue, due <= now {
-                // The peer's earlier answer may be outdated.
+                // Don't answer the peer's earlier key again: it may be outdated.
                 peer.attempt?.answered = nil
                 sendHello(id, now)
             }
@@ -255,8 +255,8 @@
             return RelayMessage(topic: RelayTopic.presence(own.id).name, bytes: presence.bytes, isRetained: true)
         }
 
-        /// Handles this peer's presence as others see it. It may be forged, or the will of an earlier connection; then
-        /// it is published again.
+        /// Handles this peer's own presence, as the relay delivers it to everyone. If it is forged, or the will of an
+        /// earlier connection, this peer publishes its presence again.
         mutating func ownPresence(_ bytes: UnsafeRawBufferPointer, _ now: Duration) {
             guard isConnected else { return }
             if bytes.elementsEqual(presenceMessage(isHere: true).bytes) {

@@ -20,7 +20,7 @@
         case latest(to: PeerID, from: PeerID, key: String)
 
         private static let root = "sessionmesh/1/"
-        /// Maximum length of a topic, longer than any that this library uses.
+        /// Maximum number of bytes in a topic. This library's own topics are shorter.
         static let bytesMax = 256
 
         /// Parses a topic; nil if it isn't one of this library's.

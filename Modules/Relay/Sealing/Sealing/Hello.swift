@@ -5,20 +5,21 @@
     import MeshFoundation
 
     /// A message by which two present peers agree on keys for live packets. It holds an X25519 key for one connection,
-    /// and the receiver's key if the sender has heard it. It is sealed in HPKE's authenticated single-shot mode (RFC
+    /// and the receiver's key if the sender has received it. It is sealed in HPKE's authenticated single-shot mode (RFC
     /// 9180, section 6.1).
     ///
-    ///     version 1 ‖ sender's public key 33 ‖ encapsulated key 33 ‖ sealed(own key 32 ‖ heard key 32, zeros if none) ‖ tag 16
+    ///     version 1 ‖ sender's public key 33 ‖ encapsulated key 33
+    ///         ‖ sealed(own key 32 ‖ answered key 32, or zeros) ‖ tag 16
     ///
-    /// A peer that receives its own fresh key knows that the sender is present now. A replayed hello can't contain that
-    /// key.
+    /// A peer that gets its own fresh key back knows that the sender is present now. A replayed hello can't contain
+    /// that key.
     struct Hello: Equatable {
         static let keyByteCount = DatagramKeyAgreement.publicKeyByteCount
         static let byteCount = 1 + 2 * SealSuite.pointByteCount + 2 * keyByteCount + SealSuite.tagByteCount
         private static let purpose = "hello"
 
         let key: [UInt8]
-        /// The receiver's key as the sender heard it; nil if it heard none.
+        /// The receiver's key, as the sender has received it; nil if the sender hasn't.
         let answeredKey: [UInt8]?
 
         func sealed(from own: OwnKey, to peer: PeerKey) throws -> [UInt8] {

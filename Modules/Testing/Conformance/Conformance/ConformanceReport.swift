@@ -37,7 +37,7 @@ public struct ConformanceReport: Hashable, Sendable, Codable {
     /// Creates a report from rows.
     public init(rows: [Row]) { self.rows = rows }
 
-    /// Merges reports on one plugin. A rule has failed if it failed in any report, and is skipped if it was skipped in all.
+    /// Merges reports on one plugin. A rule fails if it failed in any report. It is skipped if all reports skipped it.
     /// - Parameter reports: reports on the same rules in the same order.
     public init(merging reports: [ConformanceReport]) {
         let rank: [Outcome: Int] = [.failed: 0, .passed: 1, .skipped: 2]

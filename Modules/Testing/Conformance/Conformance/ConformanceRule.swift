@@ -2,7 +2,8 @@ public import MeshBase
 
 /// A requirement on every implementation of a plugin point, and a function that checks it.
 ///
-/// Needs no test framework: tests, `plugins-tool verify` and other programs can run it. `Bench` provides its tools.
+/// A rule needs no test framework: tests, `plugins-tool verify` and other programs can run it. `Bench` is the type of
+/// the tools that the check uses.
 public struct ConformanceRule<Bench: Sendable>: Sendable {
     /// The rule's ID, such as `transport.order.reliable`. It never changes.
     public let id: String
@@ -12,7 +13,7 @@ public struct ConformanceRule<Bench: Sendable>: Sendable {
     public private(set) var exemption: @Sendable (Bench) -> String? = { _ in nil }
     /// Checks the rule on a plugin.
     ///
-    /// - Throws: `ConformanceFailure` if the rule is broken. Any other error means that too.
+    /// - Throws: `ConformanceFailure` if the rule is broken. Any other error counts as a broken rule too.
     public let check: @Sendable (Bench) async throws -> Void
 
     /// Creates a rule with an ID that never changes. `check` throws ``ConformanceFailure`` if the rule is broken.

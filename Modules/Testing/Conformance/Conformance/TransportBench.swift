@@ -40,7 +40,7 @@ public struct TransportBench: Sendable {
     public func record<Element: Sendable>(_ stream: AsyncStream<Element>) -> Recorder<Element> { Recorder(stream) }
 
     /// Lets time pass until the condition holds.
-    /// - Throws: `ConformanceFailure` naming `expectation` if the patience ends first.
+    /// - Throws: `ConformanceFailure` with the text of `expectation` if the patience ends first.
     public func wait(
         in crowd: TransportCrowd? = nil, for expectation: @autoclosure () -> String, until condition: () -> Bool
     ) async throws {
@@ -89,7 +89,7 @@ extension TransportBench {
         return TransportBench(try await make(), alongside: self)
     }
 
-    /// Returns a bench with the same peers after both have crashed.
+    /// Returns a bench with the same peers after both have crashed and been relaunched.
     public func relaunched(alongside bench: TransportBench) async throws -> TransportBench {
         guard let relaunch = pair.relaunch else { throw ConformanceFailure("the pair can't be relaunched") }
         return TransportBench(try await relaunch(), alongside: bench)

@@ -76,7 +76,7 @@ extension TransportConformance {
             try await bench.disconnect()
             try await bench.send(3...3, mode: .realtimeBestEffort)
             await bench.settle()
-            // Leaves no time for a greeting.
+            // Sends while the peers connect, before they can exchange hellos.
             async let connected: Void = bench.connect()
             try await bench.send(4...4, mode: .realtimeBestEffort)
             try await connected

@@ -280,7 +280,7 @@ extension TransportConformance {
             "link.urgent.once", "Urgent packets arrive once and in order, and cost at most one wake if sent together"
         ) { bench in
             try await LinkBench.run(bench) { bench in
-                // Just after a launch, a link may pass on both copies of a packet.
+                // Just after a launch, a link may deliver an urgent packet twice: from its lane and from a wake.
                 for _ in 0..<25 { await bench.settle() }
                 let packets = (1...200).map { pattern($0, seed: 10) }
                 let budget = bench.links[0].remainingWakes
@@ -339,7 +339,8 @@ extension TransportConformance {
         }.needs(.link, .otherPeer, .provenPeers),
     ]
 
-    /// Greets with an ID other than the proven one, and sends in every mode, first unconnected (on kept lanes).
+    /// Greets with an ID other than the proven one and sends in every mode: first unconnected, for lanes that keep
+    /// packets, then connected.
     private static func greetAsAnother(_ fixture: LinkFixture) async throws {
         let group = try await fixture.makeLinks(2)
         guard let peerIDs = group.peerIDs else { return }
@@ -371,7 +372,7 @@ extension TransportConformance {
         try require(envelopes.elements.isEmpty && snapshots.elements.isEmpty, "a peer spoke as '\(ids[0])'")
     }
 
-    /// Sends a message in another peer's name in every mode, and after each a message in its own name.
+    /// Sends messages in another peer's name in every mode, each followed by a message in the sender's own name.
     private static func impersonate(_ bench: TransportBench) async throws {
         try await bench.connect()
         let (sender, receiver) = (bench.first, bench.second)

@@ -44,7 +44,8 @@ extension TransportConformance {
             try await bench.connect()
             faults.holdTime(true)
             faults.setRoom(0)
-            // On a busy machine the peer may count as gone before the closing begins. Its queue is then full for a moment.
+            // On a busy machine the peer may count as gone before `close` is called. A send then finds the queue full
+            // instead of waiting, and has to be repeated.
             let (sending, accepted) = flood(bench, mode: .reliableEventually, insists: true)
             try await waitUntilStill(accepted)
             faults.holdTime(false)
@@ -241,8 +242,8 @@ extension TransportConformance {
         return (task, progress)
     }
 
-    /// Waits until no more sends are accepted. Hold the transports' time, or they would notice that the peer doesn't
-    /// answer.
+    /// Waits until no more sends are accepted. Hold the transports' time first. Otherwise they notice that the peer
+    /// doesn't answer.
     private static func waitUntilStill(_ progress: Progress) async throws {
         var (last, stillCount) = (0, 0)
         for _ in 0..<10_000 where stillCount < 500 {

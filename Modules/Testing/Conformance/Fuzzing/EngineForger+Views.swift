@@ -57,8 +57,8 @@ extension EngineForger {
             number: happens(3, of: 4) ? victim.view + 1 : viewNumber(near: victim.view), membership: membership)
     }
 
-    /// Creates a membership that no member would write: many peers that don't exist, a source that is both open and closed, or a
-    /// source listed twice.
+    /// Changes a membership into one that no member would write: with many peers that don't exist, a source that is
+    /// both open and closed, or a source that is listed twice.
     private mutating func deform<State, Event, Reducer, Policy>(
         _ membership: inout SessionMembership, _ victim: SessionSyncEngine<State, Event, Reducer, Policy>
     ) {
@@ -77,7 +77,7 @@ extension EngineForger {
         }
     }
 
-    /// Returns a number at or next to the limits of view numbers and of a step between two views.
+    /// Returns a view number at or next to a limit: of all view numbers, or of a step between two views.
     private mutating func viewNumber(near known: UInt64) -> UInt64 {
         let step = SessionViewRecord.stepMax
         let ceilings = [known + step, known + step + 1, SessionViewRecord.numberMax, SessionViewRecord.numberMax + 1]

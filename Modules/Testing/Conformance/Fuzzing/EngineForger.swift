@@ -28,13 +28,15 @@ package struct EngineForger<Choices: ForgeryChoices> {
     package let liar: SessionSource
     /// Sources to name, in addition to the victim and its members.
     package var others: [SessionSource] = []
-    /// Tokens that the victim wants returned.
+    /// Liveness tokens that the victim expects back.
     package var tokens: [LivenessToken] = []
+    /// The wall clock's time for forged stamps and dates.
     package var moment: Date
-    /// True to exclude lies that a group of three detects only by comparing messages to different members: events with
-    /// numbers that other events could have, claims that the victim has forked or was replaced, and another history.
+    /// True to exclude lies that a group of three detects only by comparing messages to different members. These are:
+    /// events whose numbers other events could have, claims that the victim has forked or was replaced, and a different
+    /// history.
     package var isConsistent = false
-    /// True to include views, and to relay events that others have allegedly written.
+    /// True to also forge statements about views, and relays of events that other peers supposedly wrote.
     package var includesViews = false
 
     package init(_ choices: Choices, liar: SessionSource, moment: Date) {

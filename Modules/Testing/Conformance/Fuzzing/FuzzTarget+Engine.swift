@@ -180,7 +180,8 @@ private struct EngineAttack {
         }
     }
 
-    /// A store keeps a source's events one after another, from the base or the source's first sequence up to the last.
+    /// Checks that the store has all events of each source, in order and without a gap. They start after the base or at
+    /// the source's first sequence.
     private func checkStored() throws {
         let image = engine.image
         for entry in image.head.held.entries {

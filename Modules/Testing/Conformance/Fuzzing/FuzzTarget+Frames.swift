@@ -33,7 +33,7 @@ extension FuzzTarget {
         }
     }
 
-    /// Requires that a connection can decode and encode a frame again with what it remembers from the first time.
+    /// Requires that a connection can decode and encode a frame a second time, with the state that the first time left.
     private static func attackConnection(_ frame: [UInt8], _ table: CodecTable) throws {
         guard let codec = table.codecs.first else { return }
         var reader = FrameStreamDecoder(codecs: table)
@@ -95,7 +95,8 @@ extension FuzzTarget {
         return timeless(left) == timeless(right)
     }
 
-    /// A target for a stream of frames, valid or not. The first byte chooses the size of pieces, which must not matter.
+    /// A target for a stream of frames, valid or not. The first byte chooses the size of the pieces in which the stream
+    /// arrives. The size must not affect the result.
     static func stream(_ table: CodecTable) -> FuzzTarget {
         FuzzTarget("stream") { input in
             guard let first = input.first else { return }

@@ -8,7 +8,8 @@ import MeshWire
 public struct FuzzTarget: Sendable {
     /// A name that is unique among the targets, such as `frames`.
     public let name: String
-    /// Processes one input of the fuzzer. Must return for every input: `BrokenPromise`, a trap, a hang or an unbounded allocation is a finding.
+    /// Processes one input of the fuzzer. Must return for every input. A thrown `BrokenPromise`, a trap, a hang and an
+    /// unbounded allocation are findings.
     public let run: @Sendable (UnsafeRawBufferPointer) throws -> Void
 
     init(_ name: String, _ run: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void) {

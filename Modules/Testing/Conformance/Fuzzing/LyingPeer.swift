@@ -23,7 +23,9 @@ package struct LyingPeer: Sendable {
 
     package var greeting: [[UInt8]] { frame(.hello(WireHello(peer: peer, codecs: Array(0...255))), nil) }
 
-    /// - Parameter run: kind; number of frames / 8; first sequence; step; features and outbox; sender; payload size.
+    /// Returns the frames of one run.
+    /// - Parameter run: seven bytes that choose, in this order: the kind; the number of frames, divided by 8; the first
+    ///   sequence; its step; the features and the outbox; the sender; the payload size.
     package func frames(_ run: UnsafeRawBufferPointer) -> [[UInt8]] {
         guard run.count == Self.runBytes else { return [] }
         func choose<Value>(_ values: [Value], _ byte: UInt8) -> Value { values[Int(byte) % values.count] }
@@ -63,7 +65,8 @@ package struct LyingPeer: Sendable {
         }
     }
 
-    /// Encodes a frame; returns none if the encoder refuses the message. Another target feeds such frames to decoders.
+    /// Encodes a frame. Returns none if the encoder rejects the message. `FuzzTarget.frame` makes such frames: it needs
+    /// no encoder.
     private func frame(_ message: WireMessage, _ mark: WireMark?) -> [[UInt8]] {
         var encoder = FrameEncoder(codec: CompactCodec(), compression: .stored, interning: false)
         return (try? encoder.encode(message, mark: mark)).map { [$0] } ?? []

@@ -33,7 +33,7 @@ extension CounterpartTransport {
         do {
             switch message.method ?? .live {
             case .latest where !isFireAndForget: try port.publish(request)
-            // The counterpart would run a second copy as another request.
+            // The request was already sent, and the counterpart would run a second copy as another request.
             case _ where !isFirst: return
             case .live:
                 // The system reports whether the message arrived.

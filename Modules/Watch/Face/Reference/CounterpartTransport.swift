@@ -63,7 +63,7 @@ final class CounterpartTransport: TransportWrapper {
     struct State {
         var dialect: Dialect
         var isReachable = false
-        /// A task is writing the dialect to the store.
+        /// True while a task writes the dialect to the store.
         var isWriting = false
         /// True if a mesh frame has arrived in this launch, and no hello was scheduled since.
         var isProven = false
@@ -152,7 +152,7 @@ final class CounterpartTransport: TransportWrapper {
     /// Does nothing: the channel starts the mesh once its listeners are attached.
     func start() {}
 
-    // MARK: What is known
+    // MARK: Known peers
 
     var knownPeers: [SessionPeer] {
         let (dialect, hasExchange) = state.withLock {

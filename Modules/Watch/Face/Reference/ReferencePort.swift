@@ -37,8 +37,8 @@ enum ReferenceEvent: Sendable {
 /// | user info | `WatchConnectivitySwift.Request`: `{"request": WireRequest}` in JSON |
 /// | application context | `WatchConnectivitySwift.Request` and `….FireAndForget.<id>`: a `WireRequest`; `….<type>`: a shared state |
 ///
-/// Safe to use from any thread. Events are reported on the session's threads, but those from before `open` on the
-/// thread that calls it.
+/// Safe to use from any thread. Events are reported on the session's threads. Events from before `open` are reported on
+/// the thread that calls `open`.
 final class ReferencePort: WatchSessionListener {
     static let prefix = "WatchConnectivitySwift."
     static let requestKey = prefix + "Request"
@@ -192,7 +192,8 @@ extension ReferencePort {
             return .failure(.incompatiblePeer(reason: reason), requestID: request.requestID)
         }
         if response.requestID == request.requestID { return response }
-        // A mock may return a prepared response with another ID. It speaks these frames.
+        // A mock session may return a prepared response with another ID. Any response shows that it speaks these
+        // frames.
         if request.typeName == Self.helloType { return .success(Data(), requestID: request.requestID) }
         let error = ConnectionError.replyFailed(reason: "the reply is to another request, \(response.requestID)")
         return .failure(error, requestID: request.requestID)
@@ -244,7 +245,8 @@ extension ReferencePort {
     }
 
     private func takeRequests(_ context: [String: Any]) {
-        // Requests in a mesh counterpart's context also arrive in mesh frames, or are meant for an older app here.
+        // Requests in a mesh counterpart's context also arrive in mesh frames, or are meant for an older version of
+        // this app.
         let isMesh = context.keys.contains { $0.hasPrefix(WatchSessionMultiplexer.prefix) }
         guard !isMesh || lastContext.withLock({ $0.isOld }) else { return }
         let requests = context.keys.filter { $0 == Self.requestKey || $0.hasPrefix(Self.fireAndForgetPrefix) }
@@ -320,8 +322,8 @@ private struct UnreadableFrame: Decodable {
     var isMeant: Bool { requestID != nil }
 }
 
-/// A reply handler that calls the session's at most once. Unchecked: WatchConnectivity lets any thread call it, but
-/// doesn't declare so.
+/// Calls a session's reply handler at most once. Unchecked: WatchConnectivity allows calls from any thread, but doesn't
+/// declare the handler `Sendable`.
 private final class ReplyHandler: @unchecked Sendable {
     private let reply: (Data) -> Void
     private let isCalled = Locked(false)

@@ -7,7 +7,7 @@ import MeshWatchConnectivityTransport
 import Observation
 
 /// Keeps shared states in sync with a counterpart that uses WatchConnectivitySwift 5. That library keeps complete
-/// values in the application context, under type names; the last write wins.
+/// values in the application context, keyed by type name; the last write wins.
 ///
 /// A received value counts as a change made now, but the same bytes don't count twice. `StateHistory` reconciles the
 /// values found at launch. Each value is also written to this app's context, because the counterpart starts from it at
@@ -31,9 +31,11 @@ final class SharedStateMirror {
 
     private let port: ReferencePort
     private var entries: [String: [Entry]] = [:]
-    /// By type name: the bytes last considered, those last written, and the note written with them.
+    /// The bytes of the counterpart's value that were considered last, by type name.
     private var seen: [String: Data] = [:]
+    /// The bytes that were written last, by type name.
     private var published: [String: Data] = [:]
+    /// The notes that were written with `published`.
     private var publishedNotes: [String: StateNote] = [:]
     /// Type names whose latest value couldn't be encoded or doesn't fit the context.
     private var refused: Set<String> = []
@@ -43,8 +45,9 @@ final class SharedStateMirror {
     private var undated: [String: Data] = [:]
     /// The time within which an activated session reports values that arrived while the app wasn't running.
     private static let lateDeliveryWindow = Duration.seconds(5)
-    /// Type names that have been reconciled since launch, and those that wait for the store to be read.
+    /// Type names that have been reconciled since launch.
     private var reconciled: Set<String> = []
+    /// Type names that wait for the store to be read.
     private var loading: Set<String> = []
     private let keepsNotes: Bool
     private let store: (any SessionStore)?
@@ -215,7 +218,8 @@ extension SharedStateMirror {
         }
     }
 
-    /// Returns the earlier bytes if they still decode to the current value, to avoid a needless write.
+    /// Returns the bytes to write: the earlier ones if they still decode to the current value, to avoid a needless
+    /// write. nil if nothing was written before and the state has its initial value.
     private func bytesToPublish(_ name: String, _ entry: Entry) throws -> Data? {
         if let bytes = published[name] { return entry.isValue(bytes) ? bytes : try entry.value() }
         return initial[name].map(entry.isValue) == true ? nil : try entry.value()

@@ -8,8 +8,9 @@ import MeshWatchConnectivityTransport
 
 /// A note next to a state in the application context, about the values known when it was written.
 struct StateNote: Hashable, Sendable {
-    /// Hashes of a value in JSON; nil if there was none.
+    /// The hash of the JSON value that this app wrote last; nil if there was none.
     var own: UInt64?
+    /// The hash of the counterpart's JSON value that was known at that time; nil if there was none.
     var seen: UInt64?
 
     init(own: Data?, seen: Data?) {
@@ -38,12 +39,14 @@ struct StateNote: Hashable, Sendable {
 
 /// The contents of both contexts for one state at launch, and the conclusion from them.
 struct StateHistory {
-    /// The value in this app's context, and the one in the counterpart's.
+    /// The value in this app's context.
     var own: Data?
+    /// The value in the counterpart's context.
     var received: Data?
-    /// The notes in both contexts. WatchConnectivitySwift 5 leaves a note unchanged, so that it no longer matches the
-    /// value.
+    /// The note in this app's context. WatchConnectivitySwift 5 leaves a note unchanged when it writes a value, so the
+    /// note then no longer matches the value.
     var note: StateNote?
+    /// The note in the counterpart's context.
     var theirs: StateNote?
 
     enum Reconciliation: Equatable {
@@ -63,8 +66,8 @@ struct StateHistory {
         return .old(own.map { [$0] } ?? [])
     }
 
-    /// The reconciliation when this app has no note, because it ran WatchConnectivitySwift 5 before. Its values have no order,
-    /// so this app's own value wins: the counterpart starts from it at each launch.
+    /// The reconciliation if this app has no note, because it ran WatchConnectivitySwift 5 before. Values of that
+    /// library have no order, so this app's own value wins: the counterpart starts from it at each launch.
     private var atFirstLaunch: Reconciliation {
         guard let own else { return .old(received.map { [$0] } ?? []) }
         guard let received, received != own else {

@@ -40,7 +40,7 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
     /// Creates a session that is activated, reachable and answers every message.
     public override init() { super.init() }
 
-    // MARK: What it does
+    // MARK: Behavior
 
     /// The answer to every message: a `WireResponse` in JSON, into which the request's ID is written. nil answers with
     /// an empty success.
@@ -89,7 +89,7 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
         set { configuration.withLock { $0.onTransferFile = newValue } }
     }
 
-    // MARK: What was called
+    // MARK: Recorded calls
 
     /// The number of calls to `activate`.
     public var activateCallCount: Int { calls.withLock { $0.activate } }
@@ -206,7 +206,7 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
         return transfer
     }
 
-    // MARK: What is received
+    // MARK: Simulated events
 
     /// Delivers a message that expects no reply.
     public func simulateReceivedMessage(_ data: Data) { delegate.receive(messageData: data) }

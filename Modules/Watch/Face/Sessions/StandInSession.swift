@@ -41,7 +41,7 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
         changes.publish(WCSessionState(self))
     }
 
-    // MARK: What the session says
+    // MARK: Session state
 
     /// The activation state of the session. Setting it doesn't call the delegate.
     public var activationState: WCSessionActivationState {
@@ -93,7 +93,7 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
         set { state.withLock { $0.outstandingFileTransfers = newValue } }
     }
 
-    // MARK: What goes wrong
+    // MARK: Simulated failures
 
     /// The error with which messages fail; nil if they arrive.
     public var sendMessageError: (any Error)? {
@@ -111,7 +111,7 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
         set { state.withLock { $0.updateContextError = newValue } }
     }
 
-    // MARK: What is sent
+    // MARK: Sending
 
     /// Calls the delegate asynchronously with the current `activationState`.
     public func activate() {
@@ -161,7 +161,7 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
 
     static func encoded(_ response: WireResponse) -> Data { (try? JSONEncoder().encode(response)) ?? Data() }
 
-    // MARK: What is received
+    // MARK: Simulated events
 
     /// Delivers a message that expects a reply.
     ///

@@ -32,7 +32,7 @@ struct LinkNames: Sendable {
         return ([UInt8](rest.dropFirst(4)), launch)
     }
 
-    /// The key of the earlier packets in a user info that wakes the watch. The last packet has the usual key, under which
+    /// The key of the earlier packets in a user info that wakes the watch. The last packet has the usual key, where
     /// versions without wakes find it.
     var wakeKey: String { key + ".wake" }
 

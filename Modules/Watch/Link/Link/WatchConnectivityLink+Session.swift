@@ -141,7 +141,7 @@ extension WatchConnectivityLink: WatchSessionListener {
             unblock(address, &state)
             return (state.multiplexer, state.addressStates[address]?.latest ?? [:])
         }
-        // The other device's keys stay in its own context.
+        // The keys of the previous device aren't removed there: that device has its own context.
         multiplexer?.context.forget(keysWithPrefix: names.contextKey(of: ""))
         for (key, data) in latest { try? multiplexer?.context.set(data, for: key) }
         calls.run()

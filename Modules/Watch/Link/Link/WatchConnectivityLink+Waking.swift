@@ -8,24 +8,24 @@ import MeshTransport
     import MeshSimulatedWatch
 #endif
 
-// Wakes the watch app for urgent packets. A packet always goes by its own lane. A wake is a copy of what waits there, in
-// a user info for the complication: the system puts it ahead of the queue, and starts the watch app with it. So nothing
-// depends on a wake, and without budget the queue delivers alone.
+// Wakes the watch app for urgent packets. Every packet goes by its own lane. A wake carries copies of packets, in a
+// user info for the complication: the system puts it ahead of the queue, and launches the watch app to receive it. So
+// no packet depends on a wake. When the day's budget is used up, the queue delivers alone.
 //
 // A wake carries the urgent packets and those that wait before them, in order, as far as they fit. An event can't be
 // applied without its sender's earlier ones. The receiver drops the second copy of a packet.
 //
-// An app that the system has just launched may not have made its features when the wake arrives, and what came before it.
-// They would miss the best-effort messages. So just after a launch all of it is passed on once more, and both copies of a
-// packet count: delivery and the features drop the second one.
+// An app that the system has just launched may not have created its features when the wake and earlier packets arrive.
+// The features would miss the best-effort messages. So shortly after a launch the link passes these packets on a second
+// time. It doesn't drop second copies then: delivery and the features do.
 //
-// Packets that are due together share a wake. Another one follows no sooner than five seconds after the last has arrived.
-// A packet that has left the queue may still need it: the system says so once the watch has the packet, and its app may be
-// suspended.
+// Packets that are due together share a wake. The next wake follows at least five seconds after the last one has
+// arrived. A packet that has left the queue may still need a wake: the system takes it off the queue once the watch has
+// it, but the watch app may be suspended.
 
 /// The urgent packets for one address that no wake has carried yet.
 struct PendingWake {
-    /// Urgent packets of the lane `queue`. At most as many as user infos may be in transfer, as each is one.
+    /// Urgent packets of the lane `queue`. Bounded by `transfersMax`, because each is also sent as a user info.
     var urgent: [Data] = []
     /// Urgent packets of the lane `latest`, by key.
     var urgentLatest: [String: Data] = [:]
@@ -43,13 +43,14 @@ struct PendingWake {
 }
 
 extension WatchConnectivityLink {
-    /// The time in which urgent packets gather for one wake.
+    /// The time for which urgent packets are collected for one wake.
     static let gatheringTime = Duration.milliseconds(100)
-    /// The time from the arrival of a wake to the next one. Urgent packets gather meanwhile.
+    /// The minimum time from the arrival of a wake to the next wake. Urgent packets are collected in between.
     static let wakeInterval = Duration.seconds(5)
-    /// The time after a launch in which both copies of a packet count.
+    /// The time after a launch in which second copies of packets are passed on.
     static let launchTime = Duration.seconds(10)
-    /// The time after which a launched app has made its features, and gets the packets of a wake once more.
+    /// The time after which a launched app should have created its features. The link then passes the packets of a wake
+    /// on again.
     static let featuresTime = Duration.seconds(2)
     /// Overhead of a packet in a wake's property list, rounded up: a marker with a length, an offset and a reference.
     private static let packetOverhead = 32
@@ -64,7 +65,7 @@ extension WatchConnectivityLink {
         #endif
     }
 
-    /// Notes an urgent packet and plans a wake, unless there is no budget: then its own lane delivers it.
+    /// Notes an urgent packet and plans a wake. Does nothing without budget: the packet's own lane then delivers it.
     func planWake(of address: LinkAddress, _ note: (inout PendingWake) -> Void) {
         guard remainingWakes ?? 0 > 0 else { return }
         state.withLock { state in
@@ -90,7 +91,8 @@ extension WatchConnectivityLink {
     private func wake(_ address: LinkAddress) {
         #if !os(watchOS)
             let outstanding = session.outstandingUserInfoTransfers
-            // A wake that hasn't arrived yet, because the watch is away, is as good as two. `wakeHasEnded` goes on.
+            // While a wake is in transfer, for example because the watch is away, another one adds nothing.
+            // `wakeHasEnded` schedules the next.
             let isUnderWay = outstanding.contains { $0.userInfo[names.wakeKey] != nil }
             let remaining = remainingWakes ?? 0
             let now = clock.elapsed
@@ -107,7 +109,7 @@ extension WatchConnectivityLink {
         #endif
     }
 
-    /// Goes on with packets that became urgent while a wake was on its way.
+    /// Schedules a wake for the packets that became urgent while the last wake was in transfer.
     func wakeHasEnded() {
         let now = clock.elapsed
         let address = state.withLock { state -> LinkAddress? in
@@ -142,7 +144,7 @@ extension WatchConnectivityLink {
 
     // MARK: Receiving
 
-    /// Takes the packets of a wake, as if the queue had delivered them.
+    /// Passes on the packets of a wake, as if the queue had delivered them.
     func takeWake(_ packets: [Data]) {
         let launchAge = clock.elapsed - state.withLock { $0.openedAt }
         pass(packets, countsBoth: launchAge < Self.launchTime)
@@ -170,12 +172,14 @@ extension WatchConnectivityLink {
     }
 }
 
-/// Packets that came by a wake and are still to come by the queue, and the last ones that came by the queue and may come
-/// by a wake. Bounded: a copy of a forgotten packet is delivered twice, and delivery or the engine drops it.
+/// Detects the second copy of a packet that travels both in a wake and in the queue. Remembers the packets that came in
+/// a wake until the queue brings them too, and the last packets that the queue brought. Bounded: the second copy of a
+/// forgotten packet is passed on, and delivery or the engine drops it.
 struct WakeDuplicates {
     /// Maximum number of bytes of packets that came by wakes.
     static let wokenBytesMax = 1 << 20
-    /// Maximum number of bytes of packets that came by the queue. The system queue is at most one packet ahead of a wake.
+    /// Maximum number of bytes of packets that came by the queue. The system's queue is at most one packet ahead of a
+    /// wake.
     static let queuedBytesMax = 1 << 16
 
     private var woken = RecentPackets(bytesMax: wokenBytesMax)
@@ -221,6 +225,6 @@ private struct RecentPackets {
         return true
     }
 
-    /// Bounds the number of packets too, because each look compares with all.
+    /// Bounds the number of packets too, because each lookup compares with all of them.
     private static func cost(_ packet: Data) -> Int { packet.count + 256 }
 }

@@ -44,8 +44,8 @@ public final class WatchConnectivityLink: TransportLink {
     /// The properties of the link. According to Apple Platform Security, devices are paired out of band, and traffic is
     /// encrypted over Bluetooth (LE Secure) and Wi-Fi (IKEv2).
     ///
-    /// The idle interval exceeds five minutes, the longest silence of a session, so that a session's message often
-    /// replaces a probe.
+    /// The idle interval exceeds five minutes, the longest silence of a shared session's engine. So a probe often
+    /// leaves together with an engine's message.
     public let traits = LinkTraits(expectedLatency: .interactive, isSecured: true, idleInterval: .seconds(310))
     /// The problems of a phone without a watch (`notPaired`) or without the watch app (`appNotInstalled`).
     public var problems: [SessionProblem] { board.problems }
@@ -85,9 +85,10 @@ public final class WatchConnectivityLink: TransportLink {
         var peerLaunch: UInt32?
         /// The number of refused messages since the last received one.
         var refusals = 0
-        /// The counterpart doesn't answer although it is reported as reachable, or delivery has disconnected it.
+        /// True if the counterpart doesn't answer although it is reported as reachable, or if delivery has disconnected
+        /// it.
         var isBackingOff = false
-        /// Delivery has disconnected the counterpart, for example because its bytes made no sense.
+        /// True if delivery has disconnected the counterpart, for example because its bytes couldn't be decoded.
         var isCutOff = false
         var retryBackoff = Backoff(from: .seconds(1), to: .seconds(30))
         var activations = RetryPlan.session
@@ -100,7 +101,7 @@ public final class WatchConnectivityLink: TransportLink {
         var transferCount = 0
         var failed: [Data] = []
         var retries = RetryPlan.session
-        /// `send` threw `full`, so the observer expects `writable`.
+        /// True if `send` has thrown `full`, so that the observer expects `writable`.
         var isBlocked = false
         /// The entries that the context must hold.
         var latest: [String: Data] = [:]

@@ -27,8 +27,8 @@ extension WCSession: WCSessionProviding {
         #endif
     }
 
-    /// The ID of the current counterpart. On iOS it is kept in the watch's folder and disappears with the watch app; on
-    /// watchOS it is `phone`.
+    /// The ID of the current counterpart. On iOS it is stored in `watchDirectoryURL`, which the system deletes with the
+    /// watch app. On watchOS it is `phone`.
     public var counterpartID: String? {
         #if os(watchOS)
             return isCompanionAppInstalled || !Self.isIndependent ? "phone" : nil

@@ -22,8 +22,9 @@ struct SimulatedDeviceState {
     /// For phones: not unlocked since the restart.
     var needsUnlock = false
     var isDiskFull = false
-    /// Overrides of the other device's reported reachability: one set by a test, and a temporary wrong one.
+    /// The reachability of the other device that a test has set; nil reports the actual one.
     var reportedReachability: Bool?
+    /// A temporarily wrong reachability of the other device (`flap`). It takes precedence.
     var temporaryReachability: Bool?
 
     /// IDs of messages that wait for the app.

@@ -69,7 +69,7 @@ extension PairCore {
     }
 }
 
-// MARK: - Asking
+// MARK: - Queries
 
 extension PairCore {
     func isTransferring(_ id: UInt64, on lane: Transfer.Lane, of process: AppProcess) -> Bool {

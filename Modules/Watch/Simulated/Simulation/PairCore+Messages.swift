@@ -143,7 +143,7 @@ extension PairCore {
     }
 }
 
-// MARK: - Telling the sender
+// MARK: - Reporting to the sender
 
 extension PairCore {
     mutating func replyArrives(_ id: UInt64) {

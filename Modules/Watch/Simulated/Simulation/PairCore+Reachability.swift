@@ -67,7 +67,7 @@ extension PairCore {
     }
 }
 
-// MARK: - What a session says of the devices
+// MARK: - Device properties that a session reports
 
 extension PairCore {
     func isPaired(_ process: AppProcess) -> Bool {

@@ -5,9 +5,9 @@ import MeshVirtualTime
 // A discrete-event simulation. Events are due at virtual times, and calls into apps wait in queues. `nextStep` returns
 // the next action to perform outside the lock, so the core itself never calls an app.
 //
-// A process is one launch of an app. A route is one direction between a watch and the phone. Each route has two lanes for
-// transfers (user infos and files), which move one transfer at a time, and one for the application context. Arrived
-// transfers wait in the route's inbox until the app has been called.
+// A process is one launch of an app. A route is one direction between a watch and the phone. Each route has two lanes
+// for transfers (user infos and files), each of which moves one transfer at a time, and one for the application
+// context. Arrived transfers wait in the route's inbox until the app has been called.
 // Docs/Internals/Glossary.md defines the terms.
 
 /// The state of a simulated pair: its devices, and the content that the system holds for their apps.

@@ -30,7 +30,7 @@ public struct SimulatedDevice: Sendable, Hashable, CustomStringConvertible {
     public func hash(into hasher: inout Hasher) { hasher.combine(index) }
 }
 
-// MARK: - The app's life
+// MARK: - App lifecycle
 
 extension SimulatedDevice {
     /// The state of the app on the device.

@@ -13,7 +13,7 @@ final class CallQueue: Sendable {
     /// Adds a call. May be called under a lock; call `run` after unlocking.
     func add(_ call: @escaping @Sendable () -> Void) { state.withLock { $0.calls.append(call) } }
 
-    /// Makes all calls. If another thread is already making calls, that thread makes these too.
+    /// Makes all queued calls. If another thread is already making calls, that thread makes these too.
     func run() {
         let isMine = state.withLock { state in
             defer { state.isRunning = true }

@@ -1,7 +1,7 @@
 import MeshBase
 import MeshTransport
 
-/// A link that `LinkFaults` can disturb. Its limits are a few bytes lower than those of the link below.
+/// A link that `LinkFaults` can disturb. Its limits are a few bytes lower than those of the wrapped link.
 final class FaultInjectingLink: LinkWrapper, LinkObserver {
     let base: any TransportLink
     let lanes: [LinkLane: PayloadLimit]
@@ -19,7 +19,7 @@ final class FaultInjectingLink: LinkWrapper, LinkObserver {
     func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
         try faults.send(packet, from: index, to: address)
     }
-    /// Ends all connections, not only that to the address. `mend` connects again.
+    /// Ends the connections of all links, not only the one to this address. `mend` connects them again.
     func disconnect(_ address: LinkAddress) { faults.disconnect(address, at: index) }
     func close() async {
         await base.close()

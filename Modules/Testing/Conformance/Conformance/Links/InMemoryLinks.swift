@@ -2,7 +2,8 @@ public import MeshBase
 public import MeshDelivery
 public import MeshTransport
 
-/// Links in one process that can all reach each other: the reference by which links are measured, and a link for tests of apps.
+/// Links in one process that can all reach each other. They are the reference for the conformance rules of links, and
+/// apps can use them in tests.
 ///
 /// Live lanes work from `connect()` on and lose nothing while connected. Kept lanes (`queue`, `latest`, `file`) hold up
 /// to 4096 packets for a link that isn't open yet. The addresses are `link-0`, `link-1` and so on. May be used on any

@@ -2,7 +2,7 @@ import MeshBase
 import MeshDelivery
 import MeshTransport
 
-/// The tools of a link rule: open links, and a witness of each link's calls.
+/// The tools of a link rule: links, and for each link a witness that records its calls.
 struct LinkBench: Sendable {
     let group: LinkGroup
     let witnesses: [LinkWitness]
@@ -97,7 +97,7 @@ struct LinkBench: Sendable {
     }
 }
 
-/// Records a link's calls. Stores all packets, some megabytes in the present rules.
+/// An observer that records a link's calls. It stores all packets: a few megabytes with the current rules.
 final class LinkWitness: LinkObserver {
     private struct Record {
         var address: LinkAddress?

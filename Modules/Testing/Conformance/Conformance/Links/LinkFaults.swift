@@ -1,23 +1,24 @@
 import MeshBase
 import MeshTransport
 
-/// Injects faults between links. Wraps each link in a `FaultInjectingLink`, whose packets pass through here in chunks.
-/// A chunk contains the epoch and the sender. The first `mend` connects the wrapped links.
+/// Injects faults between links. Each link is wrapped in a `FaultInjectingLink`, which sends and receives through this
+/// object. Packets on live lanes travel in chunks that name their epoch and sender. The first `mend` connects the
+/// wrapped links.
 ///
-/// Lanes that a platform keeps deliver after a cut what was sent during it. May be used on any thread. Observers are
-/// called one at a time across all links.
+/// On lanes that a platform keeps (`queue`, `latest`, `file`), packets sent during a cut arrive after it. May be used
+/// on any thread. Observers are called one at a time across all links.
 final class LinkFaults: Sendable {
     private struct Connection {
         let provenID: String?
         var chunks = ChunkReader()
         var isReported = false
-        /// The epoch last reported to the transport. The transport may act late, on a connection that was cut and mended since.
-        /// That must not affect the new connection, which has the same address here.
+        /// The epoch of the connection that the transport last heard of. A late call of the transport may refer to a
+        /// connection that was cut and mended since. It must not affect the new connection, which has the same address.
         var reportedEpoch: UInt8?
         var isBlocked = false
-        /// The end that sends from this address, once a chunk has arrived.
+        /// The index of the end that sends from this address; nil until a chunk has arrived.
         var peer: Int?
-        /// A packet waiting to be overtaken.
+        /// A packet that is sent after the next one, to change the order.
         var delayed: LinkPacket?
     }
 
@@ -25,7 +26,8 @@ final class LinkFaults: Sendable {
         let link: any TransportLink
         var observer: (any LinkObserver)?
         var connections: [LinkAddress: Connection] = [:]
-        /// Held during a cut, as a platform does: calls of the observer, and (`kept`) packets to send.
+        /// Calls of the observer that wait for the end of a cut. `kept` has the packets that wait to be sent, as a
+        /// platform would keep them.
         var held: [@Sendable (any LinkObserver) -> Void] = []
         var kept: [(packet: LinkPacket, address: LinkAddress)] = []
 
@@ -36,10 +38,11 @@ final class LinkFaults: Sendable {
         var ends: [End]
         var isCut = true
         var isDead = false
-        /// The number of the current connection.
+        /// The number of the current connection. Each cut increments it.
         var epoch: UInt8 = 0
+        /// Number of packets that the links still accept; nil for no limit.
         var room: Int?
-        /// Number of bytes that still pass; nil for no limit.
+        /// Number of bytes that still arrive before the rest is lost; nil for no limit.
         var passing: Int?
         var probability = 0.0
         var random = SplitMix64(seed: 1)
@@ -125,6 +128,7 @@ extension LinkFaults {
 
     func disturb(probability: Double) { state.withLock { $0.probability = probability } }
 
+    /// Delivers bytes to an end as if another end had sent them.
     /// - Parameters:
     ///   - end: the receiver.
     ///   - other: the apparent sender.
@@ -216,7 +220,8 @@ extension LinkFaults {
         return .success([])
     }
 
-    /// Returns the packets to send in place of one on a live lane: it may be cut, dropped, delayed, doubled or overtaken.
+    /// Returns the packets to send in place of a packet on a live lane. The packet may be truncated, lost, duplicated
+    /// or overtaken by the next one.
     private func chunks(
         of packet: LinkPacket, from end: Int, to address: LinkAddress, _ state: inout State
     ) -> [LinkPacket] {
@@ -296,7 +301,7 @@ extension LinkFaults {
         state.withLock { $0.ends[end].observer = nil }
     }
 
-    /// Calls the observer of an end. During a cut, the call waits for the next `mend`.
+    /// Calls the observer of an end, after the next `mend` if the connections are cut.
     private func notifyAfterCut(_ end: Int, _ call: @escaping @Sendable (any LinkObserver) -> Void) {
         state.withLock { state in
             if state.isCut { state.ends[end].held.append(call) } else { notify(end, call) }

@@ -60,7 +60,8 @@ extension LinkFixture {
         return pair
     }
 
-    /// Waits until the peers are reachable, because on kept lanes peers can be known before. If that fails, a rule reports it.
+    /// Waits until both peers are reachable. With a kept lane, peers know each other before they are reachable. If they
+    /// don't become reachable, a rule reports it.
     private func meet(_ transports: [LinkTransport], _ group: LinkGroup) async {
         let lanes = group.links[0].lanes.keys
         guard transports.count > 1, lanes.contains(.queue), lanes.contains(where: \.isLive) else { return }
@@ -85,7 +86,7 @@ extension LinkFixture {
     ) throws -> LinkTransport {
         var configuration = configuration
         configuration.codec = codec
-        // Two launches with one store need different outboxes, so a seed would be wrong.
+        // Two launches with one store must not draw the same outbox, so they have no fixed seed.
         configuration.seed = store == nil ? UInt64(index) : nil
         if let bufferLimit { configuration.bufferLimit = bufferLimit }
         let peer = SessionPeer(
@@ -103,6 +104,7 @@ final class CrashingStore: SessionStore {
 
     init(_ contents: MemoryStore = MemoryStore()) { self.contents = contents }
 
+    /// Makes this process's store unusable.
     /// - Returns: the store for the next process.
     func crash() -> CrashingStore {
         hasCrashed.withLock { $0 = true }

@@ -3,7 +3,8 @@ public import MeshFoundation
 public import MeshTransport
 import MeshVirtualTime
 
-/// A clock that moves only when told to. Calls that become due run on the thread that moves it. May be used on any thread.
+/// A clock that moves only when `advance(by:)` is called. Calls that become due run on the thread that moves the clock.
+/// May be used on any thread.
 public final class ManualClock: DeliveryClock {
     private struct State {
         var elapsed: UInt64 = 0
@@ -49,7 +50,7 @@ final class AdjustableClock: DeliveryClock {
 
     private struct State {
         var wallOffset = Duration.zero
-        /// The base clock's time during which this clock stood still.
+        /// The total time during which this clock stood still, by the base clock.
         var lag = Duration.zero
         var heldAt: Duration?
         /// Calls that became due or were scheduled while the clock stood still.
