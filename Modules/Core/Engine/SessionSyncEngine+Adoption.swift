@@ -205,20 +205,28 @@ extension SessionSyncEngine {
     ///   first sequence, up to its last. A store refuses to read a log with a hole. A source that was seen before it
     ///   joined may have some events below its first sequence.
     private func fill(_ table: inout SourceTable, with log: [SessionRecord<Event>]) -> Bool {
-        var places = table.records.map(\.folded)
+        var sequences = [[UInt64]](repeating: [], count: table.records.count)
         var last: LogEntry<Event>?
         for record in log {
             guard let slot = table.slot(of: record.source) else { return false }
             let entry = LogEntry(record, slot: slot)
             if let last, !EventLog<State, Event>.precedes(last, entry, in: table) { return false }
             last = entry
-            let isNext = record.sequence == table[slot].held + 1
-            guard record.sequence > places[slot], isNext || record.sequence <= table[slot].held else { return false }
-            guard table.maySkip(to: record.sequence, from: places[slot]) else { return false }
-            places[slot] = record.sequence
-            table[slot].held = max(table[slot].held, record.sequence)
+            sequences[slot].append(record.sequence)
         }
-        return table.indices.allSatisfy { table.maySkip(to: table[$0].first, from: places[$0]) }
+        for slot in table.indices {
+            var place = table[slot].folded
+            // The stamps of a source may fall while it isn't a member, so the log needn't be in the order of sequences.
+            for sequence in sequences[slot].sorted() {
+                let isNext = sequence == table[slot].held + 1
+                guard sequence > place, isNext || sequence <= table[slot].held else { return false }
+                guard table.maySkip(to: sequence, from: place) else { return false }
+                place = sequence
+                table[slot].held = max(table[slot].held, sequence)
+            }
+            guard table.maySkip(to: table[slot].first, from: place) else { return false }
+        }
+        return true
     }
 }
 

@@ -122,8 +122,20 @@ extension SessionSyncEngine {
             count = log.foldable(upTo: opaque)
         }
         // Each fold moves the remaining entries, so it must free at least a quarter of the log.
-        guard count > 0, count * 4 >= log.entries.count else { return }
-        fold(count)
+        while count > 0, count * 4 >= log.entries.count {
+            guard splitsSource(count) else { return fold(count) }
+            count = log.foldable(upTo: count - 1)
+        }
+    }
+
+    /// True if the first `count` entries have a later event of a source than the rest. A store keeps what is above the
+    /// base by sequence, so such a fold would lose the earlier event. The stamps of a source may fall while it isn't a
+    /// member.
+    @usableFromInline
+    func splitsSource(_ count: Int) -> Bool {
+        var highest = [UInt64](repeating: 0, count: sources.records.count)
+        for entry in log.entries[..<count] { highest[entry.slot] = max(highest[entry.slot], entry.sequence) }
+        return log.entries[count...].contains { $0.sequence < highest[$0.slot] }
     }
 
     /// Maximum number of entries in the log while it keeps an event that this version can't read.
