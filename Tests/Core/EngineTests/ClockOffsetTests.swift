@@ -1,5 +1,6 @@
 import Foundation
 import MeshBase
+import MeshBrokenRules
 import MeshIdentity
 import Testing
 
@@ -110,6 +111,20 @@ private struct TwoClocks {
 
     /// The platform had delayed the message by 35 seconds (seed 2611262300000397 of `simulate sessions`).
     @Test func `a late round trip with an earlier incarnation doesn't change the estimate`() throws {
+        let (trips, isConclusive) = tripsWithLateOne()
+        #expect(isConclusive == [true, false, true])
+        let estimate = try #require(trips.estimate(at: nil))
+        #expect(
+            abs(estimate.offsetSeconds - 3_000) <= estimate.errorSeconds,
+            "the estimate follows a clock that was set since")
+    }
+
+    @Test(.breaksRules, .breaks(.lateRoundTrip))
+    func `a late round trip that counted would be detected`() {
+        #expect(tripsWithLateOne().isConclusive == [true, true, true])
+    }
+
+    private func tripsWithLateOne() -> (trips: RoundTrips, isConclusive: [Bool]) {
         var trips = RoundTrips()
         let isConclusive = [(begins: 30.0, takes: 0.2, ahead: 100.0), (0, 35, 3_000), (40, 0.2, 3_000)].map { trip in
             let (start, end) = (noon + trip.begins, noon + trip.begins + trip.takes)
@@ -117,10 +132,6 @@ private struct TwoClocks {
                 sentHere: start, receivedThere: start + 0.1 + trip.ahead, sentThere: start + 0.1 + trip.ahead,
                 receivedHere: end)
         }
-        #expect(isConclusive == [true, false, true])
-        let estimate = try #require(trips.estimate(at: nil))
-        #expect(
-            abs(estimate.offsetSeconds - 3_000) <= estimate.errorSeconds,
-            "the estimate follows a clock that was set since")
+        return (trips, isConclusive)
     }
 }
