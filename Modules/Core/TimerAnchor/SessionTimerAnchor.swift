@@ -44,7 +44,7 @@ public struct SessionTimerAnchor: Codable, Sendable, Hashable {
         self.finishedAt = finishedAt
     }
 
-    /// Seconds elapsed without pauses. Never negative, and never shrinks while the timer runs.
+    /// Seconds elapsed without pauses. Never negative. While the timer runs, a later moment never gives fewer seconds.
     public func elapsed(at moment: Date) -> TimeInterval {
         guard !isPaused else { return accumulatedElapsedBeforeAnchor }
         return accumulatedElapsedBeforeAnchor + max(0, moment.timeIntervalSince(startedAt))

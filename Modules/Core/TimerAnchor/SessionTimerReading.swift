@@ -14,7 +14,8 @@ public struct SessionTimerReading: Hashable, Sendable {
     public let stepElapsed: TimeInterval?
     /// True if the timer still runs after its expected end.
     public let isOverdue: Bool
-    /// Maximum difference from another device's running timer in seconds, because of the clocks; nil if unknown.
+    /// Maximum error of a running timer in seconds, because this device only estimates the clock that set the anchor; 0
+    /// if the timer isn't running, nil if the error is unknown.
     public let errorSeconds: TimeInterval?
 }
 

@@ -32,7 +32,8 @@ package struct CodingLoss: Hashable, Sendable, CustomStringConvertible {
 // MARK: - Reports
 
 extension CodingLoss {
-    /// Compares in debug builds, and writes one line to standard error for each type and field that is new in this process.
+    /// Compares a value with its decoded copy in debug builds. Prints a line to standard error if a field differs, once
+    /// per type and field in each process.
     ///
     /// - Parameters:
     ///   - copy: Isn't evaluated in release builds. If it throws, nothing is reported.
@@ -127,7 +128,8 @@ private struct Comparison {
         return left.children.count == right.children.count ? nil : owner("")
     }
 
-    /// Pairs equal elements or keys first. The others may contain NaN, or a field that differs.
+    /// Compares sets or dictionaries in any order. First pairs elements or keys that are equal. The others may contain
+    /// NaN or a field that differs, so each is compared with every element that is still unpaired.
     private mutating func compareElements(
         _ left: Mirror, _ right: Mirror, _ owner: CodingLoss, _ depth: Int
     ) -> CodingLoss? {

@@ -32,7 +32,8 @@ public struct WireError: CodedError {
         public static let typeMismatch = Code(description: "typeMismatch")
         /// The value has the right kind but is outside the range of the type or field.
         public static let invalidValue = Code(description: "invalidValue")
-        /// The codec can't keep the value, or a type encodes one value as two. The message says which.
+        /// The codec can't represent the value without loss, or a type's `encode(to:)` writes two values where one is
+        /// expected. The message says which.
         public static let encodingFailed = Code(description: "encodingFailed")
         /// The compressor reported a failure.
         public static let compressionFailed = Code(description: "compressionFailed")
@@ -65,7 +66,8 @@ public struct WireError: CodedError {
 
     private init(storage: Storage) { self.storage = storage }
 
-    /// Returns this error with `key` in front of its path: the key under which the container has the value.
+    /// Returns this error with a key in front of its path.
+    /// - Parameter key: The key of the failing value in its container.
     func within(_ key: String) -> WireError {
         WireError(storage: Storage(code: code, message: message, cause: cause, path: [key] + path))
     }

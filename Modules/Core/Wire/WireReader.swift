@@ -2,8 +2,8 @@ public import MeshFoundation
 
 /// Reads the primitives of the wire format from bytes that it doesn't own. `WireWriter` describes the integers.
 ///
-/// Valid only while those bytes are: don't keep a reader beyond the closure that lent them. Every read checks the bound
-/// first and throws `WireError` without moving past the end.
+/// A reader is valid only as long as its bytes: don't use it after the closure that lends them. Every read first checks
+/// that enough bytes remain. Otherwise it throws `WireError` and doesn't read past the end.
 public struct WireReader {
     @usableFromInline var cursor: UnsafeRawPointer
     @usableFromInline let end: UnsafeRawPointer
@@ -27,7 +27,7 @@ public struct WireReader {
     /// Moves past `count` bytes and returns the address of the first.
     @inlinable @inline(__always)
     mutating func take(_ count: Int) throws(WireError) -> UnsafeRawPointer {
-        // As unsigned numbers, so that a negative count is too large.
+        // Compared as unsigned numbers, so that a negative count is too large.
         if _slowPath(UInt(bitPattern: end - cursor) < UInt(bitPattern: count)) {
             throw .truncated(needed: count, remaining: end - cursor)
         }
@@ -69,7 +69,7 @@ extension WireReader {
         UInt64(littleEndian: try take(8).loadUnaligned(as: UInt64.self))
     }
 
-    /// Reads eight bytes as an IEEE 754 double and keeps every bit, also of a NaN.
+    /// Reads eight bytes as an IEEE 754 double and keeps every bit, even of a NaN.
     ///
     /// - Throws: `truncated`.
     @inlinable @inline(__always)

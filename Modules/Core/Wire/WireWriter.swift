@@ -18,7 +18,7 @@ public struct WireWriter: ~Copyable {
     }
     @usableFromInline var position: Int
 
-    /// Creates an empty buffer with that initial capacity in bytes. It grows as needed.
+    /// Creates a writer with an empty buffer of `capacity` bytes. It grows as needed.
     @inlinable
     public init(capacity: Int = 256) {
         precondition(capacity > 0, "capacity must be at least 1")
@@ -55,7 +55,7 @@ public struct WireWriter: ~Copyable {
         }
     }
 
-    /// Makes space for that many more bytes. One call for a complete struct is faster than one for each of its parts.
+    /// Ensures capacity for `additional` more bytes. One call for a complete struct is faster than one for each part.
     @inlinable @inline(__always)
     public mutating func reserve(_ additional: Int) {
         if _slowPath(capacity &- position < additional) { grow(additional) }
@@ -107,7 +107,7 @@ extension WireWriter {
         position &+= 8
     }
 
-    /// Writes eight bytes, IEEE 754.
+    /// Writes a double as eight bytes (IEEE 754), little-endian.
     @inlinable @inline(__always)
     public mutating func write(_ value: Double) { write(value.bitPattern) }
 
@@ -172,7 +172,7 @@ extension WireWriter {
 
 // MARK: - Into reserved space
 
-/// Writes without checking the capacity. Call `reserve` once before, for all parts of a value.
+/// Methods that write without checking the capacity. Call `reserve` first, once for all parts of a value.
 extension WireWriter {
     @inlinable @inline(__always)
     mutating func append<Part: BitwiseCopyable>(_ part: Part) {

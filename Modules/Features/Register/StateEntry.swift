@@ -4,8 +4,8 @@ package import MeshIdentity
 /// A value, or a field of one, as an author set it.
 package struct StateEntry: Hashable, Sendable, Codable {
     package var version: StateVersion
-    /// The newest stamp of another author that this entry's author had seen here. An older entry of another author with
-    /// a later stamp than that is concurrent: the author didn't know it.
+    /// The newest stamp of another author that this entry's author had seen here. If another author's entry has a
+    /// later stamp than that, but loses to this one, the two are concurrent: neither author knew the other's entry.
     package var replaced: HybridTimestamp = .zero
     /// The value as JSON; nil for a field that was removed.
     package var bytes: Data?
@@ -18,7 +18,7 @@ package struct StateEntry: Hashable, Sendable, Codable {
 
     package func wins(over other: StateEntry) -> Bool {
         if version != other.version { return version > other.version }
-        // An author doesn't set two values under one version. If one did, all peers must choose the same.
+        // An author doesn't set two values under one version. If one does, all peers must choose the same value.
         guard let bytes else { return false }
         guard let otherBytes = other.bytes else { return true }
         return otherBytes.lexicographicallyPrecedes(bytes)

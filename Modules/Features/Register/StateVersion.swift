@@ -7,7 +7,8 @@ package import MeshIdentity
 // A provisional author stands in for an author whose peer may have lost changes, so that gaps stay visible, as in
 // dotted version vectors (Preguiça et al., 2010); see Docs/Guides/SharedState.md.
 
-/// The author and time of a change. The later stamp is newer, and of equal stamps the one with the higher author.
+/// The author and time of a change. The version with the later stamp is newer; of equal stamps, the one with the higher
+/// author.
 package struct StateVersion: Hashable, Comparable, Sendable, Codable {
     package var stamp: HybridTimestamp
     /// The IDs of a peer and of its store. With a new store, a peer is another author, so that its new changes don't
@@ -23,7 +24,7 @@ package struct StateVersion: Hashable, Comparable, Sendable, Codable {
         "\(peerID)#\(String(incarnation, radix: 16))"
     }
 
-    /// Returns the name of an author while its peer may have lost changes that it made under `author`.
+    /// Returns the name under which a peer makes changes while it may have lost earlier ones that it made as `author`.
     package static func provisional(_ author: String, launch: UInt32) -> String {
         "\(author)~\(String(launch, radix: 16))"
     }
@@ -44,13 +45,14 @@ package struct StateVersion: Hashable, Comparable, Sendable, Codable {
     }
 }
 
-/// The changes that a peer has seen: for each author, the stamp up to which it has seen all changes or their successors.
+/// The changes that a peer has seen. Each author has the stamp up to which the peer has seen all of its changes, or
+/// later ones that replaced them.
 package struct StateVector: Hashable, Sendable, Codable {
     package private(set) var stamps: [String: HybridTimestamp]
 
     package init(_ stamps: [String: HybridTimestamp] = [:]) { self.stamps = stamps }
 
-    /// True if the version was seen. A stamp of an author also covers its provisional authors up to there.
+    /// True if the version was seen. An author's stamp also covers its provisional authors up to that stamp.
     package func covers(_ version: StateVersion) -> Bool {
         if let stamp = stamps[version.author], version.stamp <= stamp { return true }
         guard let root = StateVersion.root(of: version.author), let stamp = stamps[root] else { return false }

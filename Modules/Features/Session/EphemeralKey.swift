@@ -12,13 +12,13 @@ public import Foundation
 /// ```
 ///
 /// Such a value isn't logged or stored, and has no place in the order of events. If a message is lost, the next one
-/// makes up for it. The value disappears with its peer. Use an event for anything that must be kept.
+/// replaces it. The value disappears with its peer. Use an event for anything that must be kept.
 public struct EphemeralKey<Value: Codable & Sendable>: Hashable, Sendable {
     /// The name, 1 to 128 bytes of UTF-8. A value that another type wrote under this name isn't shown.
     public let name: String
 
-    /// Creates a key with that name. Its name must be the same on every device. A key with this name and another type can't read its
-    /// values.
+    /// Creates a key with that name, which must be the same on every device. A key with this name and another type
+    /// can't read its values.
     public init(_ name: String) { self.name = name }
 }
 

@@ -46,7 +46,7 @@ extension SessionFeature {
 /// ```swift
 /// let session = SessionOf<Score>(Score(), sessionID: sessionID, over: transport)
 /// session.start()
-/// try session.submit(.home)            // applies at once, then travels
+/// try session.submit(.home)            // applies at once, then is sent
 /// session.state.home                   // 1
 /// ```
 public typealias SessionOf<Feature: SessionFeature> =

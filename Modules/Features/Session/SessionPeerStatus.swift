@@ -8,7 +8,7 @@ public struct SessionPeerStatus: Hashable, Sendable, Identifiable {
     /// The progress of the peer compared with this device.
     public let sync: SessionPeerSync
     /// True if the peer's engine was heard within its announced silence plus 20 exchange intervals, and the transport
-    /// doesn't report it as gone. Checked with each exchange; two may be 300 exchange intervals apart.
+    /// doesn't report it as gone. Checked with each exchange; two exchanges may be 300 intervals apart.
     public let isActive: Bool
     /// Number of this device's events that the peer hasn't acknowledged; nil if it isn't a member of the group.
     public let unacknowledgedCount: UInt64?

@@ -12,8 +12,8 @@ public import MeshStorage
 /// print(game.state.home, game.age() ?? 0)
 /// ```
 ///
-/// The state is the one that the app would show if it were launched now: of all events that the app had accepted when
-/// the snapshot was taken, own events that no peer has confirmed included.
+/// The state is the one that the app would show if it were launched with the snapshot. It includes all events that the
+/// app had stored by then, even own events that aren't confirmed.
 public struct SessionReader<Feature: SessionFeature>: Sendable {
     /// The configuration with which the app opens the session.
     public typealias Configuration = SyncedSessionConfiguration<Feature.State, Feature.Event>
@@ -38,7 +38,7 @@ public struct SessionReader<Feature: SessionFeature>: Sendable {
     /// - Parameters:
     ///   - store: a snapshot of the app's store (`SQLiteStore.snapshot`). Several readers of one snapshot read the same
     ///     moment. In a store that a session writes to, a reader might see parts of two moments.
-    ///   - configuration: the app's, if the app sets one that reads events of other versions.
+    ///   - configuration: the app's configuration. Needed only if it reads events of other versions (`engine.upcast`).
     public init(
         _ feature: Feature, _ target: Target = .shared, in store: any SessionStore,
         configuration: Configuration = .init()

@@ -102,7 +102,7 @@ extension SyncedSession {
             configuration: configuration, hotPath: hotPath)
     }
 
-    /// Returns an engine under `peerID`, this device's present ID, which may not be the one that wrote the store.
+    /// Returns the engine with this device's present ID, `peerID`. The store may have been written under another ID.
     nonisolated private static func named(
         _ engine: Core.Engine, _ peerID: String, _ configuration: SyncedSessionConfiguration<State, Event>
     ) throws -> Core.Engine {

@@ -158,8 +158,8 @@ struct OtherSession {
 }
 
 extension SyncedSession {
-    /// Notes peers that run something else. A peer's IDs are wrong if it is reachable and sends nothing of this session
-    /// for two seconds, because an engine sends controls every second until it is answered.
+    /// Notes peers that send controls of another session or feature. A peer's IDs differ if it is reachable and sends
+    /// nothing of this session for two seconds, because an engine sends controls every second until a peer answers.
     ///
     /// Only controls count, because a snapshot may belong to a session that is over.
     func compareIDs(_ batch: [AnySessionSyncEnvelope], others: [AnySessionSyncEnvelope]) {

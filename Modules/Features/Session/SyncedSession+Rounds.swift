@@ -120,7 +120,8 @@ extension SyncedSession {
         if let snapshot = round.snapshot { await send(snapshot, to: round.snapshotReceivers) }
     }
 
-    /// Returns the index after the last event that was sent or is left to the log to resend.
+    /// Sends own events. Returns the index from which they go back to the queue: the first unsent one after a
+    /// cancellation, otherwise the end. Peers request events whose send failed from the log.
     private func send(_ events: ArraySlice<AnySessionSyncEnvelope>) async -> Int {
         for slice in Slices(events) {
             guard !Task.isCancelled else { return slice.startIndex }
@@ -131,7 +132,7 @@ extension SyncedSession {
                     }
                 }
             }
-            // A peer has read nothing for the longest wait, so leave the rest to the log.
+            // The send failed, or a queue stayed full for `queueTimeout`. Peers request the rest from the log.
             guard isSent else { return Task.isCancelled ? slice.startIndex : events.endIndex }
             turn { $0.markSent(slice) }
             if slice.endIndex < events.endIndex { await Task.yield() }
@@ -248,7 +249,7 @@ extension SyncedSession {
             do {
                 try await transport.send(bundle.envelopes, mode: .acknowledgement, to: peer)
             } catch SessionSyncError.payloadTooLarge {
-                // One oversized value must not keep the others from leaving.
+                // Send them one by one, so that an oversized value doesn't block the others.
                 for envelope in bundle.envelopes {
                     try? await transport.send(envelope, mode: .acknowledgement, to: peer)
                 }
@@ -292,8 +293,8 @@ extension SyncedSession {
         stateWasTooLargeAt.map { abs(steadyClock.now.timeIntervalSince($0)) < 60 } ?? false
     }
 
-    /// Returns the receivers of messages for all. `[nil]` stands for every peer, and is also used if the transport
-    /// can't address single peers.
+    /// Returns the receivers of a message to the session's whole audience. `[nil]` stands for every peer, and is also
+    /// used if the transport can't address single peers.
     private func audience(isKept: Bool) -> [SessionPeer?] {
         guard transport.capabilities.supportsPeerDiscovery else { return [nil] }
         return core.audience(of: transport.knownPeers, isKept: isKept)
@@ -313,8 +314,8 @@ extension SyncedSession {
         if let failure { throw failure }
     }
 
-    /// Returns the peer to address. nil means every peer: if the transport can't address one, receivers ignore messages
-    /// for others.
+    /// Returns the peer to address; nil, for every peer, if the transport doesn't know it. Receivers ignore messages
+    /// for other peers.
     private func peer(_ id: String?) -> SessionPeer? { id.flatMap { id in transport.knownPeers.first { $0.id == id } } }
 
     /// Sends, and returns true on success. Reports a failure if `isVital`; other messages are repeated with the next
@@ -345,8 +346,8 @@ extension SyncedSession {
         }
     }
 
-    /// Waits while the transport's queue is full, so that a burst is slowed down and not dropped. Meanwhile events
-    /// gather in `outgoing` until `submit` throws `queueFull`.
+    /// Retries while the transport's queue is full, so that a burst is slowed down and not dropped. Meanwhile events
+    /// gather in `outgoing`, until `submit` throws `queueFull`.
     private func retryingWhileFull(_ send: () async throws -> Void) async throws {
         var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(20))
         var waited = Duration.zero
@@ -365,7 +366,7 @@ extension SyncedSession {
     private static var queueTimeout: Duration { .seconds(2) }
 }
 
-/// The batches of 128 elements in which the main actor works, so that it can draw in between.
+/// Batches of 128 elements. The main actor handles one at a time, so that it can update the screen in between.
 struct Slices<Element>: Sequence, IteratorProtocol {
     private var rest: ArraySlice<Element>
 

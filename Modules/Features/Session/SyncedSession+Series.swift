@@ -9,8 +9,9 @@ import MeshStorage
 extension SyncedSession {
     /// Adds a sample to this device's series. It is written, and then sent together with later samples.
     ///
-    /// A sample has no place in the order of events, so it waits for no peer. Neither loss nor a long time alone makes
-    /// a gap. It is safe once `seriesStatuses` counts it as stored. Complexity: O(numbers of the sample).
+    /// A sample has no place in the order of events, so recording it waits for no peer. Lost messages and a long time
+    /// out of reach leave no gap: peers request the samples that they lack. A sample survives a crash once
+    /// `seriesStatuses` counts it as stored. Complexity: O(numbers in the sample).
     /// - Parameter moment: the time of the measurement; nil is now.
     /// - Throws: `WireError` with `encodingFailed` if a series can't hold the sample. `StorageError` with `oversized`
     ///   if series have `seriesBytesMax` bytes, or if 65,536 samples wait to be written. `sessionEnded`,
@@ -24,7 +25,7 @@ extension SyncedSession {
     }
 
     /// Returns the samples of a series that this device holds: of all devices or one, at all times or in a range. They
-    /// are ordered by time, except that samples of a single source stay in the order of recording.
+    /// are ordered by time. If all come from a single source, they stay in the order of recording.
     ///
     /// Loads all of them into memory; for large series use `forEachSamples`. Skips blocks without samples in the range.
     /// - Throws: `StorageError`, or `DecodingError` for samples that don't fit `Sample`.
@@ -72,8 +73,8 @@ extension SyncedSession {
         }
     }
 
-    /// Returns sums, extremes and last values of a series as held here, of all devices or one. Complexity: O(devices
-    /// and launches, and samples not written yet).
+    /// Returns sums, extremes and last values of the samples that this device holds, of all devices or one.
+    /// Complexity: O(devices and launches, and samples not written yet).
     public func summary<Sample>(of series: Series<Sample>, by peerID: String? = nil) -> SeriesSummary {
         _ = seriesTurn
         return core.series.summary(named: series.name, by: peerID)

@@ -62,7 +62,7 @@ extension SyncedSession {
         return shown.statistics
     }
 
-    /// A counter that changes with deliveries, so that a view that reads it is updated.
+    /// Changes whenever the result of `delivery(of:)` may have changed, so that a view that reads it is updated.
     var deliveryTurn: UInt64 {
         access(keyPath: shownPaths.deliveryTurn)
         return shown.deliveryTurn

@@ -13,13 +13,13 @@ public import Observation
 /// ```swift
 /// let session = try await SessionOf<Score>.open(Score(), sessionID: sessionID, over: transport, store: store)
 /// session.start()
-/// try session.submit(.home)                // applies at once, is written, then travels
+/// try session.submit(.home)                // applies at once, is stored, then sent
 /// session.state.home                       // what a screen shows
-/// session.peers                            // who is up to date, who is behind
+/// session.peers                            // which peers are up to date or behind
 /// ```
 ///
 /// The shown state is optimistic. Every event applies at once, at its place in the order that all devices share. A late
-/// event moves the events after it. Work that must happen once and for good waits for confirmation: use
+/// event moves the events after it. For work that must run once and can't be undone, wait for confirmation: use
 /// `confirmedEvents()` or `SyncedSessionConfiguration.onConfirmed`.
 ///
 /// Lives on the main actor. Its tasks don't keep it alive; releasing the last reference stops it.
@@ -47,12 +47,12 @@ where
     public private(set) var departures: [SessionDeparture] = []
     /// The number of departures so far, which may exceed the number in `departures`.
     public private(set) var departureCount = 0
-    /// True if this device is in a sealed group. From then on its events are confirmed.
+    /// True while this device is a member of the session's group. Events are confirmed only in a group.
     public private(set) var isMember = false
     /// True if a member has ended the session. `submit` then throws on every device; events that were accepted before
     /// still arrive.
     public private(set) var hasEnded = false
-    /// True while the state is a peer's snapshot and this device doesn't hold the events behind it.
+    /// True while the state is a peer's snapshot and this device doesn't hold the events that led to it.
     public private(set) var isProvisional = false
     /// The progress of a copy of the session that is too large for one message; nil if none is arriving.
     public private(set) var copyProgress: SessionCopyProgress?
@@ -194,8 +194,9 @@ where
         showStatus()
     }
 
-    /// Returns a decoded copy of the initial state, because a relaunch reads it from the store and a newcomer from a
-    /// copy. Returns the state itself if it can't be encoded. Writing or sending it reports that error.
+    /// Encodes the initial state and returns the decoded copy. So this device begins with the same value as a relaunch
+    /// and a newcomer, which decode it. Returns the state itself if it can't be encoded; writing or sending it then
+    /// reports the error.
     private static func decodedCopy(of initialState: State, _ featureID: String) -> State {
         guard let copy = try? CompactCodec().decodedCopy(of: initialState) else { return initialState }
         CodingLoss.report(from: initialState, to: copy, in: "the initial state of '\(featureID)'")
@@ -228,7 +229,7 @@ where
         board.start(transport)
     }
 
-    /// Stops listening and sending. Queued messages stay and leave after the next `start`.
+    /// Stops listening and sending. Queued messages are kept, and sent after the next `start`.
     public func stop() {
         guard phase == .running else { return }
         phase = .stopped
@@ -243,9 +244,9 @@ where
     ///
     /// Without a final event only this device closes its session. With one, for which there is always room, the call
     /// **ends the session on every device**. `hasEnded` becomes true on a device as soon as it hears of the end, and
-    /// `submit` throws `SessionSyncError.sessionEnded` there. A device that was away hears of it when this device opens
-    /// the session again: an ended session delivers what it still owes, and opens closed if it owes nothing. If a
-    /// member has already ended the session, the final event is dropped.
+    /// `submit` throws `SessionSyncError.sessionEnded` there. A member that was out of reach hears of the end when this
+    /// device opens the session again. A reopened session sends what members still lack; if they lack nothing, it is
+    /// closed from the start. If a member has already ended the session, the final event is dropped.
     /// - Throws: the reducer's error, or an encoding error; the session then isn't closed.
     public func close(with finalEvent: Event? = nil, at moment: Date? = nil) async throws {
         guard phase != .closed else { return }
@@ -290,8 +291,8 @@ where
         capacityTopic.finish()
     }
 
-    /// Returns when reachable members have acknowledged all own events and heard what this device holds, or after
-    /// `closeTimeout`, and no side effect runs any more.
+    /// Waits at most `closeTimeout` until reachable members have acknowledged this device's events and samples. Then
+    /// sends them a last control, and waits for running side effects.
     private func waitForAcknowledgements() async {
         await wait(while: { $0.hasReachableMemberBehind })
         turn { $0.exchangeNow() }
@@ -311,7 +312,8 @@ where
         }
     }
 
-    /// Applies a local event at once, then writes and sends it. The new state follows, unless the event is high-rate.
+    /// Applies a local event at once, then writes and sends it. Also sends the new state, unless the event is
+    /// high-rate.
     ///
     /// The event is encoded once, and its decoded copy is reduced and returned. So this device shows the same event as
     /// all others, even if encoding loses a field.
@@ -331,7 +333,7 @@ where
         if !hasStarted { expectStart() }
         do {
             let envelope = try turn { try $0.submit(event, at: moment) }
-            // The event leaves in a later turn of the main actor.
+            // Early enough: the event is handed to the transport in a later turn of the main actor.
             if urgency == .wake { transport.expedite(eventID: envelope.metadata.eventID, featureID: featureID) }
             return envelope
         } catch {

@@ -40,8 +40,8 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     public var snapshotPayloadType: String?
     /// The incarnation of a new session's store, 32 random bits; nil generates one.
     public var incarnation: UInt32?
-    /// Sources that were paired beforehand, the local one included; at most 16. For three or more devices, or two that
-    /// need no founding. Empty lets the first two devices that meet found a group.
+    /// The group's first members, this device included; at most 16. Use it for three or more devices, or for two that
+    /// form a group before they meet. If it is empty, the first two devices that meet found a group.
     public var members: [SessionSource] = []
     /// The devices that this one admits. A group has 16 members at most; the next device raises `notAdmitted`.
     public var admits = SessionAdmission.paired
@@ -58,13 +58,13 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// The side effect of confirmed events. Runs for every event confirmed while this peer is a member, one after
     /// another, in their final order.
     ///
-    /// The session confirms an event, writes that, runs this, then marks it as done. So this runs once per event ID,
-    /// unless a crash before marking repeats it after the relaunch. If this throws, that event and later ones wait for
-    /// the next exchange.
+    /// The session confirms an event, stores the confirmation, calls this closure, then marks the event as done. So the
+    /// closure runs once per event ID; only a crash before the mark repeats it, after the relaunch. If it throws, that
+    /// event and later ones wait for the next exchange.
     public var onConfirmed: (@MainActor @Sendable (SessionConfirmedEvent<Event>) async throws -> Void)?
     /// Bounds and hooks of the engine. `upcast` reads events of other versions. If it is nil, the event's own decoding
     /// reads those that an earlier version of the app kept unread. The bounds of unconfirmed events exceed the engine's
-    /// defaults: 262,144 events, or 32 MiB of memory. Enough for a day alone, at an event a second.
+    /// defaults: 262,144 events, or 32 MiB of memory. That is enough for a day out of reach at one event a second.
     public var engine = {
         var options = SessionEngineOptions<State, Event>()
         options.ownUnconfirmedMax = 262_144
@@ -76,7 +76,8 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     let eventDelivery: SessionDeliveryMode = .realtimeBestEffort
     /// Selects high-rate events, such as heart-rate samples, after which no snapshot is sent. They leave an eighth of
     /// the space for unconfirmed events (`engine.ownUnconfirmedMax`, `ownUnconfirmedBytesMax`) to other events. While
-    /// no peer is reachable, they thin out once half of the rest is used, so a day alone is kept to its end.
+    /// no peer is reachable and half of the rest is used, the session accepts ever fewer of them. So space remains for
+    /// a whole day out of reach.
     public var isHighRate: @Sendable (Event) -> Bool = { _ in false }
     /// Selects states in which nothing has begun. A peer's snapshot of such a state is refused.
     public var isIdle: @Sendable (State) -> Bool = { _ in false }
@@ -86,8 +87,8 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     public var copyBytesMax = 64 << 20
     /// Maximum number of bytes of a copy in one message. Larger copies go in pieces, even if a message could hold more.
     package var copyMessageBytesMax = Int.max
-    /// Maximum number of bytes of series in the store (in memory without one): once for this device's samples, and once
-    /// for other devices' samples. Beyond it `record` throws, and other devices' samples stay with them.
+    /// Maximum number of bytes of series in the store (in memory without one). It applies to this device's samples, and
+    /// again to all other devices' samples. Beyond it, `record` throws, or this device refuses other devices' samples.
     public var seriesBytesMax = 256 << 20
     /// Minimum time between two messages with shown values (`show`). If a key's values come faster, the newest is sent.
     let ephemeralInterval: Duration = .milliseconds(100)
@@ -134,7 +135,8 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// Creates a configuration with the default of every option.
     public init() {}
 
-    /// Creates the defaults with a clock. The `network.clock` of a `ScenarioNetwork` is virtual.
+    /// Creates a configuration with the default options and this clock, such as the virtual clock of a
+    /// `ScenarioNetwork`.
     public init(clock: any DeliveryClock) {
         now = { clock.wall }
         uptime = { clock.elapsed }

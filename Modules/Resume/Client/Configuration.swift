@@ -7,18 +7,20 @@ extension SessionCoordinator {
         public var defaultHeartbeatInterval: TimeInterval
         /// True if the coordinator sends heartbeats on its own. Without them it can't detect a dead socket.
         public var autoHeartbeat: Bool
-        /// The share of an interval by which heartbeats come earlier at random, from 0 to 1. Unless it is 0, the first
-        /// one on a connection comes at a random time within the interval.
+        /// The largest fraction of the interval by which a heartbeat may be sent early, from 0 to 1. The client draws
+        /// the fraction at random for each heartbeat. Unless this is 0, it sends the first heartbeat on a connection at
+        /// a random time within the interval.
         let heartbeatJitter: Double
         /// The number of consecutive unacknowledged heartbeats after which the socket counts as dead; at least 1.
         let missedAckLimit: Int
-        /// Maximum time for which a replay may bring no event before it ends incomplete; 10 ms to a day.
+        /// Maximum time without a further event during a replay; 10 ms to a day. After it the replay ends incomplete.
         package var replayTimeout: TimeInterval
         /// Maximum time to wait for the answer to a handshake; 10 ms to a day.
         package var handshakeTimeout: TimeInterval
-        /// The meaning of gaps between sequences.
+        /// The meaning of gaps between sequence numbers.
         public var sequencing: Sequencing
-        /// The rule for when an event counts as processed, so that a resume doesn't bring it again.
+        /// The rule for when an event counts as processed. After a resume, the server doesn't send processed events
+        /// again.
         public var acknowledgement: Acknowledgement
 
         /// Creates a configuration of the client. The defaults are those of the reference implementation.
@@ -46,17 +48,19 @@ extension SessionCoordinator {
         case contiguous
     }
 
-    /// A rule for when an event counts as processed, so that a resume doesn't bring it again.
+    /// A rule for when an event counts as processed. After a resume, the server doesn't send processed events again.
     public enum Acknowledgement: String, Hashable, Sendable {
         /// The coordinator acknowledges an event once `didReceive` has returned.
         case onReceive
-        /// The app acknowledges events with `acknowledge(through:)`. After a crash, unacknowledged ones come again.
+        /// The app acknowledges events with `acknowledge(through:)`. After a crash, the server sends unacknowledged
+        /// events again.
         case byApp
     }
 }
 
 extension Duration {
-    /// Clamps a time from another party to the range from 10 ms to a day.
+    /// Converts seconds to a duration, clamped to the range from 10 ms to a day. Returns a day if the value isn't
+    /// finite.
     package static func bounded(_ seconds: Double) -> Duration {
         guard seconds.isFinite else { return .seconds(86_400) }
         return .seconds(min(max(seconds, 0.01), 86_400))

@@ -48,8 +48,8 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable, Codable {
 /// so that the clients of a failed server don't return all at once.
 ///
 /// Only the newest connection continues a session. Two clients with copies of one cursor would replace each other
-/// endlessly. So after a connection was replaced (4009), the client waits for 2 s, doubling to 5 min. These waits start
-/// over only after a connection that lasted for 10 min.
+/// endlessly. So after a connection was replaced (4009), the client waits longer: up to 2 s, doubling to 5 min, and at
+/// least half of that. These waits start over only after a connection that lasted for more than 10 min.
 public struct ReconnectPolicy: Sendable {
     private var backoff: Backoff
     private var replacements = Backoff(from: .seconds(2), to: .seconds(300))

@@ -1,7 +1,7 @@
 import MeshBase
 
-/// Tracks a client's position in a server's stream of numbered events. It identifies, resumes after every break, and
-/// tells whether each event is new, replayed or a duplicate.
+/// Tracks a client's position in a server's stream of numbered events. It identifies, resumes after every lost
+/// connection, and tells whether each event is new, replayed or a duplicate.
 ///
 /// ```swift
 /// let coordinator = SessionCoordinator(
@@ -43,9 +43,10 @@ public actor SessionCoordinator {
     /// Creates a coordinator with a storage that can't fail.
     ///
     /// - Parameters:
-    ///   - storage: Written before `didReceive` returns. It can't fail, so writes aren't retried. For a store that can,
-    ///     use `init(transport:store:token:clientProperties:configuration:)`.
-    ///   - token: Called on every connection. nil leaves the client disconnected.
+    ///   - storage: Written before `didReceive` returns. It can't fail, so writes aren't retried. For a store that can
+    ///     fail, use `init(transport:store:token:clientProperties:configuration:)`.
+    ///   - token: Returns the app's token. Called on every connection. If it returns nil, the client stays
+    ///     disconnected.
     public init(
         transport: any SessionTransport, storage: any SessionStorage = InMemorySessionStorage(),
         token: @escaping @Sendable () async -> String?, clientProperties: ClientProperties,
@@ -116,14 +117,15 @@ public actor SessionCoordinator {
         return reception
     }
 
-    /// Acknowledges events up to a sequence, but not after a gap. Does nothing without `Acknowledgement.byApp`.
+    /// Acknowledges events up to a sequence, but none after a gap. Does nothing without `Acknowledgement.byApp`.
     public func acknowledge(through sequence: UInt64) async {
         core.acknowledge(through: sequence, time.elapsed())
         await performDirectives()
     }
 
-    /// Ends the connection, because the app couldn't process an event. Close the socket. The next connection brings all
-    /// unacknowledged events again. Without this call, the coordinator would treat them as duplicates.
+    /// Ends the connection, because the app couldn't process an event. Close the socket. The server sends all
+    /// unacknowledged events again on the next connection. Without this call, the coordinator would treat them as
+    /// duplicates.
     public func retryUnacknowledged(on connection: ConnectionID? = nil) async {
         guard isCurrent(connection) else { return }
         core.retryUnacknowledged()
@@ -211,7 +213,7 @@ extension SessionCoordinator {
         }
     }
 
-    /// Saves after all earlier saves, in the core's order.
+    /// Starts a save that waits for all earlier ones, so that they keep the core's order.
     private func write(_ snapshot: SessionSnapshot?) -> Task<Void, Never> {
         let (before, store) = (lastWrite, store)
         let task = Task {

@@ -1,12 +1,13 @@
 package import Foundation
 import MeshResume
 
-/// The users that the app has disconnected, remembered while earlier tokens can be valid.
+/// The users that the app has disconnected, each remembered for as long as an earlier token may be valid.
 struct DisconnectedUsers: Sendable {
     private struct Moment {
         /// The time of the app's call.
         var madeAt: Duration
-        /// The time at which this process learned of it. The clocks of two gateways differ.
+        /// The time at which this process learned of the call. Kept separately, because the clocks of two gateways
+        /// differ.
         var learnedAt: Duration
     }
 
@@ -30,8 +31,10 @@ struct DisconnectedUsers: Sendable {
         moments[user] = Moment(madeAt: max(madeAt, moments[user]?.madeAt ?? madeAt), learnedAt: now)
     }
 
+    /// Returns true if a token of this user is still accepted.
+    ///
     /// - Parameters:
-    ///   - issued: nil if the app doesn't know.
+    ///   - issued: when the token was issued; nil if the app doesn't know.
     ///   - askedAt: when the app was asked about the token. Its answer may be from before the user was disconnected.
     func accepts(_ user: String, issued: Duration?, askedAt: Duration, _ now: Duration) -> Bool {
         guard let moment = moments[user], now - moment.learnedAt < lifetime else { return true }
@@ -41,7 +44,8 @@ struct DisconnectedUsers: Sendable {
 
 /// The stream through which all gateways of a buffer learn of disconnected users, and this process's position in it.
 ///
-/// A value without I/O. `page` returns the next question to the buffer; the answer and each notice go in.
+/// A value without I/O. `page` returns the position from which to read the buffer; the page that was read and each
+/// notice go in.
 package struct DisconnectionLog: Sendable {
     /// The outcome of a page or a notice.
     package enum News: Hashable, Sendable {

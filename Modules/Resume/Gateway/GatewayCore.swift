@@ -25,10 +25,11 @@ public struct GatewayAdmission: Hashable, Sendable {
 /// The connections of one gateway process as a value without I/O or clock. Input from sockets, the app and the buffer goes in,
 /// each with the time since a common start. Frames and directives for each connection come out.
 ///
-/// Each call names its connection by a key. The driver generates a new key for each connection and never reuses one, because
-/// a late answer could then count for another user. A call with an unknown key does nothing. A session has one connection, the
-/// newest. A user may have any number of sessions. A call costs O(1). A notice costs O(connections of its user), and its frame
-/// is encoded once per encoding. `tick` costs O(connections that are due now or within a second).
+/// Each call names its connection by a key. The driver generates a new key for each connection and never reuses one,
+/// because a late answer for a reused key could count for another user. A call with an unknown key does nothing. A
+/// session has one connection, the newest. A user may have any number of sessions. A call costs O(1). A notice costs
+/// O(connections of its user), and its frame is encoded once per encoding. `tick` costs O(connections that are due now
+/// or within a second).
 public struct GatewayCore: Sendable {
     private let settings: SharedSettings
     private var admission: AdmissionLimit
@@ -68,7 +69,7 @@ public struct GatewayCore: Sendable {
     ///
     /// - Parameters:
     ///   - encoding: the encoding of both directions, as agreed with the client.
-    ///   - address: the client's IP address, which has a share of the admission; nil if it is unknown or doesn't matter.
+    ///   - address: the client's IP address, by which admission is shared; nil if it is unknown or doesn't matter.
     public mutating func open(
         _ key: Int, as encoding: FrameEncoding = .json, from address: String? = nil, _ now: Duration
     ) {
@@ -85,7 +86,7 @@ public struct GatewayCore: Sendable {
 
     /// Reports that the socket has taken that many bytes.
     public mutating func flushed(_ count: Int, on key: Int, _ now: Duration) {
-        // In most cases nothing follows, and the connection needn't be taken out.
+        // Usually there is nothing to send next, and the connection can stay in the dictionary.
         guard connections[key]?.takesFlush(count) != true else { return }
         with(key, now) { $0.flushed(count, now) }
     }
@@ -149,7 +150,7 @@ public struct GatewayCore: Sendable {
         }
     }
 
-    /// Closes all connections, resumably, so that the app is asked about each token again.
+    /// Closes all connections in a way that lets clients resume, so that the app is asked about each token again.
     package mutating func authenticateAgain(_ now: Duration) {
         for key in connections.keys.sorted() {
             with(key, now) { $0.failed("the gateway doesn't know which users were disconnected") }
@@ -195,7 +196,7 @@ extension GatewayCore {
     }
 
     private mutating func with(_ key: Int, _ now: Duration, _ body: (inout GatewayConnection) -> Void) {
-        // Removed from the dictionary while it changes, which avoids copying its contents.
+        // The connection is taken out of the dictionary while it changes, which avoids copying its contents.
         guard var connection = connections.removeValue(forKey: key) else { return }
         let (session, stream) = (connection.session, connection.stream)
         body(&connection)

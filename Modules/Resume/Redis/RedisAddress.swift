@@ -41,7 +41,7 @@
         /// - Parameter password: replaces the URL's, so that a URL in a program's arguments contains no secret.
         /// - Throws: `ReplayBufferError.Code.invalidAddress`.
         public init(_ url: String, password: String? = nil) throws(ReplayBufferError) {
-            // Foundation reads one host, so the further ones are read here.
+            // `URLComponents` reads only one host, so the further ones are read here.
             let isSentinel = url.hasPrefix("redis+sentinel://")
             let (first, further) = isSentinel ? Self.firstHost(url) : (url, [])
             guard let parts = URLComponents(string: first), let scheme = parts.scheme else { throw Self.refusal(url) }
@@ -88,7 +88,7 @@
         /// The name by which streams are placed on this shard.
         var name: String {
             if let explicitName { return explicitName }
-            // The list of Sentinels may change, and their master stays.
+            // Without the Sentinels, because their list may change while the master's name stays.
             if case .sentinels(_, let master) = place { return "\(master)/\(database)" }
             return description
         }

@@ -4,9 +4,9 @@
 
     /// Sends questions to Redis, through one connection and on its own thread. All waiting questions go in one batch.
     ///
-    /// At most 4096 questions and 16 MiB may wait. Further ones fail at once with `busy`. If no connection can be made, all
-    /// waiting questions fail with the reason, and later ones at once, so that they take no turns from questions to other
-    /// shards. The thread tries again each 50 ms to 2 s. Safe to use from any thread.
+    /// At most 4096 questions and 16 MiB may wait. Further ones fail at once with `busy`. If no connection can be made,
+    /// all waiting questions fail with the reason. Later ones fail at once, so that they take no turns from questions
+    /// to other shards. The thread retries with a backoff of 50 ms to 2 s. Safe to use from any thread.
     ///
     /// Live packets have their own queue of 1024 packets and 4 MiB. They are sent after the questions, and dropped if that
     /// queue is full or the connection is lost.
@@ -30,7 +30,7 @@
             var packets: [[[UInt8]]] = []
             var packetBytes = 0
 
-            /// True if the thread has something to do. While the server is down, that is to connect.
+            /// True if the thread has something to do. While the server is down, the thread tries to connect.
             var hasWork: Bool { !waiting.isEmpty || !packets.isEmpty || outage != nil || mustReconnect }
         }
 
@@ -117,7 +117,8 @@
                 wake.clear()
                 if state.withLock({ $0.isClosed }) { return }
                 if !state.withLock({ $0.hasWork }) { continue }
-                // Before a connection is made, which may lead to a former master.
+                // Taken before connecting: the new connection may lead to a former master, and a failover announced
+                // meanwhile must replace it.
                 let mustReconnect = state.withLock { $0.takeReconnect() }
                 if mustReconnect || connection?.isUnusable == true { connection = nil }
                 do {
@@ -180,8 +181,8 @@
             return isServing
         }
 
-        /// Returns true if another process has begun anew with the list of shards that this process has, which is used from now
-        /// on.
+        /// Returns true if another process has begun a newer list with the same shards as this process's list. Then
+        /// this process uses the newer list from now on.
         private func hasNewList(_ connection: ScriptConnection) throws(RedisFailure) -> Bool {
             let value = try connection.call(script.arguments(.list, known: nil))
             return script.list.withLock { list in

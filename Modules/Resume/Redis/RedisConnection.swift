@@ -44,7 +44,8 @@
 
         deinit { redisFree(context) }
 
-        /// True if the server has closed the connection or sent something unasked. Valid only while no answer is awaited.
+        /// True if the server has closed the connection or sent something that wasn't requested. Valid only while no
+        /// answer is awaited.
         var isUnusable: Bool { WakePipe.isReady(context.pointee.fd, 1) }
 
         func call(_ arguments: [[UInt8]]) throws(RedisFailure) -> RedisValue {
@@ -82,8 +83,8 @@
             while isDone == 0 { guard redisBufferWrite(context, &isDone) == REDIS_OK else { throw failure() } }
         }
 
-        /// Receives published messages, and pings a server that is silent for `timeout`. Ends when `prepare` returns false, which is
-        /// called before each wait and may send commands.
+        /// Receives published messages, and pings a server that is silent for `timeout`. Calls `prepare`, which may
+        /// send commands, before each wait. Ends when `prepare` returns false.
         ///
         /// - Throws: `RedisFailure`, also if two pings aren't answered.
         func receiveMessages(
@@ -138,7 +139,7 @@
     }
 
     extension WakePipe {
-        /// Waits, at most until `isClosed` returns true after a signal.
+        /// Waits for a duration. Ends earlier if `isClosed` returns true after a signal.
         func pause(for duration: Duration, isClosed: () -> Bool) {
             let end = ContinuousClock.now + duration
             while !isClosed(), ContinuousClock.now < end {

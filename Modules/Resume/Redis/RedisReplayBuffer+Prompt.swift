@@ -1,6 +1,6 @@
 #if Redis
     import MeshResumeGateway
 
-    /// Questions are handed to a thread of the buffer's own.
+    /// Conforms because the buffer hands each question to a thread of its own.
     extension RedisReplayBuffer: PromptReplayBuffer {}
 #endif

@@ -26,9 +26,9 @@
     /// **Notices.** They arrive through Redis Pub/Sub. A process that names the streams it serves (`notices(of:)`, as a gateway
     /// does) receives only their notices. After a lost connection each of these streams gets a `ReplayNotice.missed`.
     ///
-    /// **Threads.** The buffer has two threads per shard, each with a connection: one for questions in batches, one for notices;
-    /// and a third where Sentinel names the master. No call blocks Swift's pool. Copies of one buffer share them, and they end
-    /// with the last copy.
+    /// **Threads.** The buffer has two threads per shard, each with a connection: one for questions in batches, one for
+    /// notices. With Sentinel, a third thread watches for failovers. No call blocks Swift's thread pool. Copies of one
+    /// buffer share the threads, which end with the last copy.
     ///
     /// An append that throws `unavailable` may have happened, and the buffer doesn't repeat it. Cancellation has no effect: every
     /// call ends within a few times `RedisReplaySettings.timeout`.
@@ -69,7 +69,7 @@
 
         /// Connects to a Redis server. If the connection is lost later, the buffer reconnects by itself.
         ///
-        /// - Throws: `ReplayBufferError.Code.unavailable`, also for a server that follows another.
+        /// - Throws: `ReplayBufferError.Code.unavailable`, also if the server is a replica.
         public static func connect(
             to address: RedisAddress, _ settings: RedisReplaySettings = RedisReplaySettings()
         ) async throws(ReplayBufferError) -> RedisReplayBuffer {
@@ -78,11 +78,12 @@
 
         /// Connects to several masters, on which the streams are placed by their names.
         ///
-        /// All processes must list the same shards, in any order. A process that lists others replaces the list: the processes
-        /// before it then throw `otherShards` until they are started again. A stream that moves has a new epoch.
+        /// All processes must list the same shards, in any order. A process with a different list replaces the list in
+        /// use. Earlier processes then throw `otherShards` until they are restarted. A stream that moves to another
+        /// shard gets a new epoch.
         ///
-        /// - Parameter shards: 1 to `shardsMax`, with different names. If the list is another than that of the processes before,
-        ///   all must answer; else one that is down affects only its own streams.
+        /// - Parameter shards: 1 to `shardsMax`, with different names. If the list differs from the one in use, all
+        ///   shards must answer. Otherwise, a shard that is down affects only its own streams.
         /// - Throws: `ReplayBufferError` with `invalidAddress`, `unavailable`, or `otherShards` if another process replaces the list
         ///   at the same time.
         public static func connect(
@@ -106,7 +107,7 @@
 
         private init(parts: Parts) { self.parts = parts }
 
-        /// Begins with the shards' list, or with a new one.
+        /// Adopts the list in use if it has the same shards. Otherwise begins a new list.
         private func join() async throws(ReplayBufferError) {
             let digest = parts.placement.digest
             let (lists, failure) = await askAll(.list)
@@ -124,13 +125,14 @@
                 let list = newest.next(digest, seconds: seconds, random: .random(in: 0 ... .max))
                 parts.list.withLock { $0 = list }
             }
-            // Tells each shard, so that processes with an earlier list are refused from now on.
+            // Sends the list to each shard, which refuses processes with an earlier list from now on.
             let (told, refusal) = await askAll(.tail, of: lists.keys.sorted())
             if let refusal { throw refusal }
             for index in told.keys { await parts.shards[index].subscriber.waitUntilReceived("") }
         }
 
-        /// Asks all shards at once. Returns the answers by the shard's index, and the failure of one without an answer.
+        /// Asks all shards at once. Returns the answers by the shard's index, and the error of a shard that didn't
+        /// answer.
         private func askAll(
             _ operation: ReplayScript.Operation, of indexes: [Int]? = nil
         ) async -> (answers: [Int: RedisValue], failure: ReplayBufferError?) {
@@ -228,7 +230,8 @@
             return try ReplayScript.values(try await shard.commands.ask(.values(names, stream: stream))) ?? [:]
         }
 
-        /// Passes at most 64 KiB on without waiting. Drops them if Redis can't be reached, or 1024 packets or 4 MiB wait.
+        /// Queues the bytes, at most 64 KiB, and returns at once. Drops them if Redis can't be reached, or if 1024
+        /// packets or 4 MiB already wait.
         public func pass(_ bytes: [UInt8], to stream: String) async throws {
             parts.shard(of: stream).commands.pass(bytes, to: stream)
         }

@@ -1,9 +1,9 @@
 #if Redis
     internal import MeshBase
 
-    /// Redis Sentinel's answers, as its guidelines for clients say (redis.io, "Sentinel client spec"): ask the first Sentinel
-    /// that can be reached for the master's address before each connection. The guidelines also check the master's role;
-    /// the script does that in each step.
+    /// Finds the master with Redis Sentinel, as its guidelines for clients say (redis.io, "Sentinel client spec"):
+    /// before each connection, ask the first Sentinel that can be reached for the master's address. The guidelines also
+    /// check the master's role; the script does that in each step.
     enum RedisSentinel {
         static let changes = "+switch-master"
 
@@ -30,7 +30,7 @@
             return RedisAddress.Host(name: host, port: Int32(port))
         }
 
-        /// Returns true for a published message that a master of this name has been replaced.
+        /// Returns true for a published message which says that the master of this name has been replaced.
         static func announces(_ name: String, _ value: RedisValue) -> Bool {
             guard let parts = value.list, parts.count == 3, parts[0].string == "message", parts[1].string == changes
             else { return false }
@@ -40,7 +40,8 @@
 
     /// Calls back when Sentinel announces another master, on one connection and one thread.
     ///
-    /// A lost connection alone doesn't tell of a failover: the former master may still be there, and know nothing of it.
+    /// Waiting for a lost connection isn't enough to notice a failover: the former master may still run, and not know
+    /// that it was replaced.
     final class SentinelWatch: Sendable {
         private let sentinels: [RedisAddress.Host]
         private let name: String

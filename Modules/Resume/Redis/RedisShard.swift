@@ -2,8 +2,8 @@
     internal import MeshBase
     internal import MeshResumeGateway
 
-    /// One Redis of a buffer: a connection for questions and one for notices, each with its thread. With Sentinel, a third thread
-    /// watches for failovers.
+    /// One Redis server of a buffer: a connection for questions and one for notices, each with its thread. With
+    /// Sentinel, a third thread watches for failovers.
     final class RedisShard: Sendable {
         let address: RedisAddress
         let commands: RedisCommands
@@ -30,7 +30,8 @@
             }
         }
 
-        /// Returns once the stream is received, so that every append after the next answer is noticed.
+        /// Returns once the stream's channel is subscribed. The buffer then gets a notice of every append after its
+        /// next answer.
         ///
         /// - Throws: `unavailable` at once while the server is down, because a question would fail, too.
         func waitUntilReceived(_ stream: String) async throws(ReplayBufferError) {

@@ -9,13 +9,14 @@
     /// `ReplayNotice.missed` and `MailboxWord.missed`, after which a gateway asks the store. A message that can't be read,
     /// because another program published it, is skipped and counted.
     final class RedisSubscriber: Sendable {
-        /// A stream's channel while this process serves it, or until Redis has confirmed that it no longer does.
+        /// The channel of a stream, kept while this process serves the stream, and then until Redis has confirmed the
+        /// end of the subscription.
         fileprivate struct Channel {
             var serversCount = 0
             var isSubscribed = false
             /// Commands for this channel that Redis hasn't answered.
             var pendingCount = 0
-            /// The connection was lost while the channel was served.
+            /// True if the connection was lost while the stream was served.
             var mayHaveMissed = false
         }
 
@@ -141,7 +142,8 @@
             var backoff = Backoff(from: .milliseconds(50), to: .seconds(2))
             var random = SplitMix64(seed: .random(in: 0 ... .max))
             while !isClosed {
-                // Before the connection is made, which may lead to a former master.
+                // Reset before connecting: the new connection may lead to a former master, and a failover announced
+                // meanwhile must replace it.
                 state.withLock { $0.mustReconnect = false }
                 do {
                     let connection = try RedisConnection(address, timeout: script.settings.timeout)
@@ -237,6 +239,7 @@
                 switch kind {
                 case "message", "pmessage":
                     // While all channels are subscribed, a channel that is also subscribed by name delivers twice.
+                    // Skips the copy by name.
                     if kind == "message", state.withLock({ $0.isReceivingAll }) { continue }
                     let channel = parts[parts.count - 2].string ?? ""
                     switch ReplayScript.message(parts[parts.count - 1].bytes ?? [], stream: script.stream(of: channel))

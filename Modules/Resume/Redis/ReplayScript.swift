@@ -43,7 +43,8 @@
         }
 
         let settings: RedisReplaySettings
-        /// Part of the channels' names, because all databases of a Redis server share channels, but not keys.
+        /// The number of the database. It is part of the channels' names, because all databases of a Redis server share
+        /// channels, but not keys.
         let database: Int
         /// The list of shards that this process places streams by, shared by its connections.
         let list: Locked<ShardList>

@@ -2,17 +2,18 @@
     internal import MeshBase
     internal import MeshIdentity
 
-    /// The one place that maps a stream to its shard: rendezvous hashing, also called highest random weight.
+    /// Maps each stream to its shard by rendezvous hashing, also called highest random weight.
     ///
     /// Each shard's name and the stream give a weight, and the shard of the highest weight has the stream (D. Thaler,
-    /// C. Ravishankar: "Using name-based mappings to increase hit rates", IEEE/ACM Transactions on Networking 6(1), 1998). A
-    /// new shard takes 1/n of the streams, equally from each other one. If a shard is removed, only its own streams move.
+    /// C. Ravishankar: "Using name-based mappings to increase hit rates", IEEE/ACM Transactions on Networking 6(1),
+    /// 1998). A new shard takes 1/n of the streams, the same number from each of the others. If a shard is removed,
+    /// only its own streams move.
     ///
-    /// Jump hash (J. Lamping, E. Veach: "A fast, minimal memory, consistent hash algorithm", 2014) has the same shares and is
-    /// O(log n), but numbers its shards, and only the last one can be removed. Here that must be any: the one that broke.
-    /// With at most 64 shards O(n) costs less than one question to Redis.
+    /// Jump hash (J. Lamping, E. Veach: "A fast, minimal memory, consistent hash algorithm", 2014) has the same shares
+    /// and is O(log n), but numbers its shards, and only the last one can be removed. Here, any shard may have to be
+    /// removed: the one that failed. With at most 64 shards O(n) costs less than one question to Redis.
     ///
-    /// All processes of all versions must place alike, so the weights never change.
+    /// All processes of all versions must place a stream on the same shard, so the weights never change.
     struct ShardPlacement: Hashable, Sendable {
         private let seeds: [UInt64]
         /// The digest of the names, in any order. It is 0 for a single shard, which has all streams whatever it is called.

@@ -4,11 +4,11 @@ public struct GatewayCounts: Hashable, Sendable {
     public var connections = 0
     /// The number of sockets that became WebSockets.
     public var accepted = 0
-    /// The number of frames received from clients.
+    /// The number of frames received from clients of streams. Frames of mailboxes aren't counted.
     public var framesReceived = 0
-    /// The number of frames sent to clients.
+    /// The number of frames sent to clients of streams. Frames of mailboxes aren't counted.
     public var framesSent = 0
-    /// The number of bytes in the frames sent to clients.
+    /// The number of bytes in the frames sent to clients of streams.
     public var bytesSent = 0
     /// The number of bytes in frames that no socket has taken yet.
     public var unsentBytes = 0
@@ -18,7 +18,7 @@ public struct GatewayCounts: Hashable, Sendable {
     public var pagesRead = 0
     /// The number of events that this process has appended.
     public var published = 0
-    /// The number of questions that the app or a store couldn't answer.
+    /// The number of requests that the app or a store couldn't answer.
     public var unanswered: [GatewayProblem.Source: Int] = [:]
     /// The number of connections that the gateway closed, by close code.
     public var closed: [UInt16: Int] = [:]

@@ -6,8 +6,8 @@
     import MeshWebSocket
     import NIOCore
 
-    /// Drives the core on its event loop: sockets, answers and notices go in, frames and questions come out. Used on the
-    /// loop only, so it needs no locks.
+    /// Drives the core on its event loop: input from sockets, answers and notices go in, frames and requests to the app
+    /// and the buffer come out. Used on the loop only, so it needs no locks.
     final class GatewayLoop: WebSocketObserver {
         private let loop: any EventLoop
         private let app: GatewayApp
@@ -20,12 +20,14 @@
         private let start = ContinuousClock.now
         private var core: GatewayCore
         private var sockets: [Int: WebSocket] = [:]
-        /// The last frame that was prepared. All sockets of a user get the same bytes in succession.
+        /// The last frame that was prepared. It is reused, because all sockets of a user get the same bytes in
+        /// succession.
         private var prepared: (bytes: [UInt8], message: PreparedMessage)?
         private var disconnections = DisconnectionLog()
         private var isReadingDisconnections = false
         private let catchUpInterval: Duration
-        /// Also learns of disconnected users. The server keeps it alive.
+        /// The loop of the mailboxes, which must also learn of disconnected users. Weak, because the server keeps it
+        /// alive.
         weak var mailboxes: MailboxLoop?
         private var isShuttingDown = false
         private var whenEmpty: EventLoopPromise<Void>?
@@ -161,7 +163,7 @@
             readDisconnections()
         }
 
-        /// Asks the buffer, one question at a time. The next tick repeats a question that got no answer.
+        /// Reads the stream of disconnections, with one request at a time. The next tick repeats a request that failed.
         func readDisconnections() {
             guard !isReadingDisconnections else { return }
             if disconnections.isUnknown {
@@ -253,7 +255,8 @@
             socket.send(message(of: bytes, FrameEncoding(subprotocol: socket.subprotocol)))
         }
 
-        /// Returns the message of some bytes, and reuses the last one for the same array. Compares addresses, not contents.
+        /// Returns a message with these bytes. Reuses the last message if it was made from the same array, compared by
+        /// address.
         private func message(of bytes: [UInt8], _ encoding: FrameEncoding) -> PreparedMessage {
             if let prepared, Self.areSame(prepared.bytes, bytes) { return prepared.message }
             let message = encoding == .json ? PreparedMessage(text: bytes) : PreparedMessage(binary: bytes)
@@ -318,7 +321,7 @@
     }
 
     extension Duration {
-        /// Converts a date to the time of a core whose present is `self`.
+        /// Converts a date to the time of a core whose current time is `self`.
         func advanced(to date: Date) -> Duration { self + .seconds(date.timeIntervalSinceNow) }
     }
 #endif

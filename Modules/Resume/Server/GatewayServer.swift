@@ -119,15 +119,16 @@
             return position
         }
 
-        /// Closes a user's connections, streams and mailboxes, at every gateway on the same buffer, with close code 4016.
+        /// Closes a user's connections to streams and mailboxes, at every gateway on the same buffer, with close code
+        /// 4016.
         ///
-        /// Every gateway learns of it at once, or as soon as it reaches the buffer again. For
-        /// `GatewaySettings.tokenLifetimeMax` it then refuses the user's tokens that were issued before
+        /// Every gateway learns of this call at once, or as soon as it reaches the buffer again. For
+        /// `GatewaySettings.tokenLifetimeMax` it then refuses the user's tokens that were issued before the call
         /// (`GatewayUser.issued`). `GatewayApp.authenticate` decides whether the user may return. A gateway that starts
-        /// later learns of it while the buffer keeps the event.
+        /// later learns of the call too, while the buffer keeps its event.
         ///
         /// - Parameter user: the user's name, as `authenticate` returns it.
-        /// - Throws: `ReplayBufferError`; some gateways may have learned of it.
+        /// - Throws: `ReplayBufferError`; some gateways may have disconnected the user nevertheless.
         public func disconnect(user: String) async throws {
             try await Self.disconnect(user, through: buffer)
         }
@@ -182,7 +183,7 @@
             await metrics?.stop()
         }
 
-        /// Cuts these connections, as a network would.
+        /// Closes these connections without a close frame, as a network failure would.
         package func drop(where isCut: @escaping @Sendable (Int) -> Bool) async {
             let (gateway, mailboxes) = (gateway, mailboxes)
             try? await loop.submit {

@@ -28,7 +28,7 @@ public struct GatewayServerSettings: Sendable {
     /// Receives each activity of a mailbox: devices, lanes and sizes. Called on the gateway's event loop, so it must not block.
     package var onMailboxActivity: (@Sendable (MailboxActivity) -> Void)?
     /// Receives the reason why a client got no answer, for a log. Called on the gateway's event loop for each failed
-    /// question, so it must not block. `/metrics` counts them.
+    /// request, so it must not block. `/metrics` counts these requests.
     public var onProblem: (@Sendable (GatewayProblem) -> Void)?
     /// The rate at which new clients are admitted.
     public var admission = GatewayAdmission()
@@ -38,8 +38,8 @@ public struct GatewayServerSettings: Sendable {
     /// of them the gateway reads the address from the header `Forwarded` or `X-Forwarded-For`, which it ignores from all
     /// other peers.
     public var trustedProxies: [String] = []
-    /// True if the trusted proxies begin each connection with a header of the PROXY protocol, version 1 or 2, as load balancers
-    /// for TCP do. A connection from a trusted proxy without it is closed.
+    /// True if the trusted proxies begin each connection with a header of the PROXY protocol, version 1 or 2, as load
+    /// balancers for TCP do. The gateway closes a connection from a trusted proxy that doesn't begin with the header.
     public var usesProxyProtocol = false
     /// The bounds of clients' sockets: the size of messages, and the number of connections.
     public var socket = WebSocketLimits()
@@ -60,7 +60,7 @@ public struct GatewayServerSettings: Sendable {
     #endif
 }
 
-/// A question that the app or a store couldn't answer. The client learns only that it should try again.
+/// A request that the app or a store couldn't answer. The client learns only that it should try again.
 public struct GatewayProblem: Sendable {
     /// The part of a gateway that was asked. Later versions may add more.
     public struct Source: Hashable, Sendable, CustomStringConvertible {

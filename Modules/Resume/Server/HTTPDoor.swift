@@ -15,7 +15,8 @@
         private let buffer: any ReplayBuffer
         private let gateway: NIOLoopBound<GatewayLoop>
         private let loop: any EventLoop
-        /// The value of the header `Authorization` that backends send; nil if nothing may be published.
+        /// The value of the header `Authorization` that backends must send; nil if they can neither publish nor
+        /// disconnect.
         private let authorization: [UInt8]?
         private let keys = Locked(IdempotencyKeys())
         private let start = ContinuousClock.now
@@ -28,7 +29,7 @@
             authorization = settings.publishToken.map { Array("Bearer \($0)".utf8) }
         }
 
-        /// - Returns: nil without a port.
+        /// - Returns: nil if the settings have no port for it.
         static func start(
             _ settings: GatewayServerSettings, _ buffer: any ReplayBuffer, _ gateway: NIOLoopBound<GatewayLoop>,
             _ loop: any EventLoop
@@ -162,8 +163,8 @@
             }
         }
 
-        /// Appends the events that aren't appended yet, each user's in order and those of several users at a time. Stops at the
-        /// first error.
+        /// Appends the events that aren't appended yet: those of one user in order, those of several users
+        /// concurrently. Stops at the first error.
         private func append(_ events: [PublishedEvent], _ held: [UInt64?]) async -> Outcome {
             var lanes = Dictionary(grouping: events.indices.filter { held[$0] == nil }) { events[$0].user }
                 .values.sorted { $0[0] < $1[0] }

@@ -1,11 +1,12 @@
 #if WebSocket
     import MeshBase
 
-    /// The requests that carried a key, so that a repeated request appends nothing twice: the IETF's header field
-    /// `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header).
+    /// The recent requests that carried an idempotency key, kept so that a repeated request appends no event twice. The
+    /// key is the IETF's header field `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header).
     ///
-    /// Deviations: a key's quotes count as part of it, and answers other than numbers of events aren't kept. A repeated request
-    /// appends what the first one couldn't. Beyond `keysMax` or `sequencesMax`, or after `lifetime`, the oldest key is forgotten.
+    /// Deviations: a key's quotes count as part of it, and only the events' numbers are kept of an answer. A repeated
+    /// request appends what the first one couldn't. Beyond `keysMax` or `sequencesMax`, or after `lifetime`, the oldest
+    /// key is forgotten.
     struct IdempotencyKeys: Sendable {
         private struct Entry {
             /// A hash of the request with a seed that only this process has.
@@ -25,7 +26,7 @@
         static let lifetime = Duration.seconds(3600)
 
         private var entries: [String: Entry] = [:]
-        /// The keys by age. Those before `first` are forgotten.
+        /// The keys, oldest first. Those before index `first` are forgotten.
         private var ages: [(key: String, number: Int, at: Duration)] = []
         private var first = 0
         private var number = 0
@@ -47,7 +48,8 @@
 
         /// Begins a request, or repeats one.
         ///
-        /// - Returns: the numbers of the events that are appended already; nil for those that aren't. Call `end` then.
+        /// - Returns: the numbers of the events that are appended already; nil for those that aren't. Call `end` once
+        ///   the request is done.
         mutating func begin(
             _ key: String, request: Int, count: Int, _ now: Duration
         ) throws(PublishingError) -> [UInt64?] {
@@ -72,7 +74,7 @@
             return sequences
         }
 
-        /// Keeps what a request has appended. A request that appended nothing is forgotten.
+        /// Ends a request, and keeps the numbers of the events that it appended. Forgets a request that appended none.
         mutating func end(_ key: String, _ sequences: [UInt64?]) {
             guard var entry = entries[key], entry.isRunning, entry.sequences.count == sequences.count else { return }
             guard sequences.contains(where: { $0 != nil }) || sequences.isEmpty else {

@@ -35,7 +35,7 @@
             var failure: MailboxOutcome?
         }
 
-        /// - Parameter failed: called for each question that the app or the store couldn't answer.
+        /// - Parameter failed: called for each request that the app or the store couldn't answer.
         init(
             _ settings: GatewayServerSettings, _ app: GatewayApp, _ store: any MailboxStore, _ served: ServedStreams,
             on loop: any EventLoop, failed: @escaping (GatewayProblem.Source, _ cause: String) -> Void

@@ -2,7 +2,7 @@
     import MeshResumeGateway
     import MeshWebSocket
 
-    /// An event of a request that publishes, and its user.
+    /// An event to publish, and the user that gets it.
     struct PublishedEvent: Sendable {
         /// Maximum number of events per request.
         static let batchMax = 1000
@@ -66,7 +66,7 @@
 
     /// The reason why a request wasn't carried out, or only in part.
     struct PublishingError: Error {
-        /// A word for programs, and the status of the answer.
+        /// A code for programs, which also determines the HTTP status of the answer.
         enum Code: String, Sendable {
             case invalidEvent, invalidUser, invalidKey, tooManyEvents, inProgress, keyReused, busy, unavailable
 
@@ -82,7 +82,8 @@
 
         let code: Code
         let message: String
-        /// The numbers of the request's events that were appended, if it got so far.
+        /// The numbers of the request's events, nil for each event that wasn't appended. nil if the request failed
+        /// before it could append.
         var sequences: [UInt64?]?
 
         init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }

@@ -6,7 +6,7 @@
 
     /// Asks a store on behalf of users, each within its share. Used on the event loop only.
     ///
-    /// If the store is busy, it asks again after 20 ms, so that no connection is closed for it.
+    /// If the store is busy, asks again after 20 ms, because a failed question would close the user's connection.
     final class StoreTurns {
         /// Starts a question. Must call `finish` for its user once it is answered.
         typealias Question = @Sendable () -> Void
@@ -23,7 +23,7 @@
 
         private let executor: LoopExecutor?
 
-        /// - Parameter executor: runs the questions; nil for the pool.
+        /// - Parameter executor: runs the questions; nil for Swift's thread pool.
         init(_ budget: UserBudget, on loop: any EventLoop, executor: LoopExecutor? = nil) {
             (self.loop, self.executor) = (loop, executor)
             queue = FairQueue(budget)

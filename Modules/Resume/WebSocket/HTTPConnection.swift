@@ -4,14 +4,15 @@
 
     /// A connection of an `HTTPService`. Confined to its event loop.
     ///
-    /// Holds at most the requests of one read of the socket beyond `pipelinedMax`, and the body of one more. A client that is slow
-    /// to send a request or to take answers, or that sends no further request, is closed.
+    /// Holds at most `pipelinedMax` waiting requests, the requests of one more read of the socket, and the body of one
+    /// request that is being received. Closes the connection of a client that is slow to send a request or to take
+    /// answers, or that sends no further request.
     final class HTTPConnection: ChannelDuplexHandler {
         typealias InboundIn = HTTPServerRequestPart
         typealias OutboundIn = Never
         typealias OutboundOut = ByteBuffer
 
-        /// A request that is received or waits for its answer.
+        /// A request that is being received or waits for its answer.
         private struct Turn {
             var request: HTTPService.Request
             /// The answer, if the request is refused. Its body is dropped.
@@ -70,7 +71,7 @@
         }
 
         func channelReadComplete(context: ChannelHandlerContext) {
-            // Bytes without a part belong to a head that hasn't ended.
+            // If the bytes that were read completed no part, they belong to a head that hasn't ended.
             let isWithinRequest = incoming != nil || (!hasPart && waiting.isEmpty && !isAnswering)
             if isWithinRequest, !isReceiving, !isEnding {
                 isReceiving = true
@@ -85,7 +86,7 @@
             let request = HTTPService.Request(
                 method: head.method.rawValue, path: head.uri, authorization: fields.authorization,
                 idempotencyKeys: fields.idempotencyKeys)
-            // Bytes after a request for another protocol aren't HTTP.
+            // The bytes after a request to change the protocol aren't HTTP.
             var turn = Turn(
                 request: request, refusal: nil, isLast: !head.isKeepAlive || fields.upgrades || head.method == .CONNECT)
             if let status = refusal(head, fields, context) {
@@ -102,7 +103,7 @@
             }
         }
 
-        /// Checks `Host` and `Origin`, once for a host without an origin.
+        /// Checks `Host` and `Origin`. Skips the check for a request without an origin whose host was accepted before.
         private func refusal(
             _ head: HTTPRequestHead, _ fields: Fields, _ context: ChannelHandlerContext
         ) -> HTTPResponseStatus? {
@@ -114,7 +115,7 @@
 
         private func take(_ bytes: ByteBuffer) {
             guard var turn = incoming else { return }
-            // Taken out while it changes, which avoids copying the body.
+            // The turn is taken out while it changes, which avoids copying the body.
             incoming = nil
             turn.bytes += bytes.readableBytes
             if turn.refusal == nil, turn.bytes > HTTPService.bodyBytesMax {
@@ -201,11 +202,11 @@
         }
 
         private func write(_ bytes: ByteBuffer, isLast: Bool, _ context: ChannelHandlerContext) {
-            // The next request has its time from here on, also if it was begun before.
+            // The next request's time limit starts here, even if a part of that request has already arrived.
             limitTime(isReceiving || isLast ? HTTPService.requestTimeout : HTTPService.idleTimeout)
             guard isLast else {
                 context.write(wrapOutboundOut(bytes), promise: nil)
-                // The answers to requests that came together leave together.
+                // Answers to requests that arrived together are flushed together.
                 if waiting.isEmpty || !context.channel.isWritable { context.flush() }
                 return
             }
@@ -240,7 +241,7 @@
             planCheck(context)
         }
 
-        /// Plans one check for the deadline. If it moves away, the check plans the next one.
+        /// Schedules one check at the deadline. If the deadline has moved by then, the check schedules the next one.
         private func planCheck(_ context: ChannelHandlerContext) {
             check = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [weak self] in
                 guard let self, let context = self.context else { return }

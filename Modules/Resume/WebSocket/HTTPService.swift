@@ -5,10 +5,10 @@
 
     /// A small HTTP/1.1 server on loopback for operators and backends, for example for metrics, health and publishing.
     ///
-    /// Connections are kept, and a client may send further requests before it has an answer. The requests of one connection are
-    /// answered one after another, in order. Requests from pages of other sites are refused (403), and so are requests for another
-    /// host name (421). A request that can't be understood, or that two readers could understand differently, is refused (400),
-    /// and its connection is closed (RFC 9112, 11.2).
+    /// Connections are persistent, and clients may pipeline requests. The requests of one connection are answered one
+    /// after another, in order. Requests from pages of other sites are refused (403), and so are requests for another
+    /// host name (421). A request that is malformed, or that two parsers could read differently, is refused (400), and
+    /// its connection is closed (RFC 9112, 11.2).
     package final class HTTPService: Sendable {
         package struct Request: Sendable {
             package let method: String
@@ -39,9 +39,9 @@
         package struct Answers: Sendable {
             /// Called on the event loop with a request's head, before its body is read. Returns the refusal; nil to accept.
             let refusal: @Sendable (Request) -> Response?
-            /// May take any time.
+            /// Answers a request that was accepted. May take any time.
             let answer: @Sendable (Request) async -> Response
-            /// True if `answer` begins on the event loop. It must be short, and wait only by `await`.
+            /// True if `answer` runs on the event loop. Then it must be short, and wait only by `await`.
             let usesLoop: Bool
 
             package init(
@@ -60,7 +60,7 @@
         static let headerBytesMax = 16 << 10
         /// Maximum number of connections.
         static let connectionsMax = 256
-        /// Maximum number of requests of a connection that wait, beyond which it isn't read.
+        /// Number of waiting requests at which the server stops reading from their connection.
         static let pipelinedMax = 16
         /// Maximum time for a client to send a request, and to receive an answer.
         static let requestTimeout = TimeAmount.seconds(10)
@@ -81,7 +81,7 @@
                 let channel = try await ServerBootstrap(group: loop, childGroup: loop)
                     .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                     .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
-                    // With it, a connection that isn't read has at most one read's bytes.
+                    // One read at a time, so that a connection that isn't read holds the bytes of at most one read.
                     .childChannelOption(.maxMessagesPerRead, value: 1)
                     .childChannelInitializer { channel in
                         guard count.value < connectionsMax else { return channel.close() }
@@ -112,8 +112,8 @@
         /// Returns the error as JSON: `{"error":{"code":"…","message":"…"}}`.
         ///
         /// - Parameters:
-        ///   - code: a word for programs.
-        ///   - message: the reason for people.
+        ///   - code: the reason, for programs.
+        ///   - message: the reason, for people.
         ///   - fields: further members of the answer, as JSON that begins with a comma.
         package static func error(
             _ status: Int, _ code: String, _ message: String, fields: String = "",

@@ -1,7 +1,8 @@
 #if WebSocket
     package import NIOCore
 
-    /// Runs short tasks on an event loop, so that an answer that needn't wait takes no other thread. Such a task must not block.
+    /// Runs short tasks on an event loop, so that an answer that is available at once needs no other thread. Such a
+    /// task must not block.
     package struct LoopExecutor: Sendable {
         @available(macOS 15, iOS 18, watchOS 11, tvOS 18, visionOS 2, *)
         private final class Executor: TaskExecutor {
@@ -17,7 +18,7 @@
 
         private let executor: any AnyObject & Sendable
 
-        /// - Returns: nil on systems whose tasks can't have an executor.
+        /// - Returns: nil on systems without task executors.
         package init?(_ loop: any EventLoop) {
             guard #available(macOS 15, iOS 18, watchOS 11, tvOS 18, visionOS 2, *) else { return nil }
             executor = Executor(loop)
@@ -25,7 +26,7 @@
 
         /// Starts a task.
         ///
-        /// - Parameter executor: nil for the pool.
+        /// - Parameter executor: runs the task; nil for Swift's thread pool.
         package static func run(on executor: LoopExecutor?, _ body: @escaping @Sendable () async -> Void) {
             if #available(macOS 15, iOS 18, watchOS 11, tvOS 18, visionOS 2, *),
                 let executor = executor?.executor as? Executor

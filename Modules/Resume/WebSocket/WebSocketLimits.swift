@@ -1,6 +1,6 @@
 import MeshBase
 
-/// The bounds of WebSockets and of their number, whether or not a user has authenticated.
+/// The bounds of each WebSocket, and of the number of WebSockets. They apply whether or not a user has authenticated.
 public struct WebSocketLimits: Hashable, Sendable {
     /// Maximum size in bytes of a message with all its fragments, and of each fragment. A larger one closes the
     /// connection with code 1009.

@@ -59,7 +59,8 @@
                                 try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
                             }
                             var policy = policy
-                            // Doesn't check `Host`: a proxy passes on the name by which the client called it.
+                            // Skips the check of `Host`, because a proxy passes on the name by which the client called
+                            // it.
                             if client.address == nil { policy.isSecure = true }
                             let upgrade = Upgrade(
                                 key: key, client: bound, admission: admission, protocols: protocols, policy: policy,
@@ -84,7 +85,7 @@
     struct SocketAdmission {
         /// Maximum number of remembered addresses at which a user has authenticated.
         static let knownAddressesMax = 8192
-        /// The share of connections reserved for known addresses: one in this many.
+        /// One in this many connections is reserved for known addresses.
         private static let keptShare = 10
 
         private let limits: WebSocketLimits
@@ -184,7 +185,7 @@
         func enter(_ admission: inout SocketAdmission, asClient reported: String?) -> Bool {
             guard let reported else { return true }
             peer = reported
-            // Another proxy, whose headers follow.
+            // The address is that of another proxy, which reports the client in HTTP headers.
             guard !addresses.isProxy(reported) else { return true }
             return enter(&admission, addresses.share(reported, [], []))
         }

@@ -1,6 +1,6 @@
 import MeshBase
 
-/// A store in memory, which ends with the process. The default, and the substitute for a session's store that has failed.
+/// A store in memory, which ends with the process. A session uses one if it has no store or its store has failed.
 ///
 /// ```swift
 /// let store = MemoryStore()                             // in a test: outlives the session

@@ -10,14 +10,15 @@ public struct StorageError: CodedError {
         public static let full = Code(description: "full")
         /// The file or its folder can't be written.
         public static let readOnly = Code(description: "readOnly")
-        /// The folder, the file, or what a reader looks for in it doesn't exist.
+        /// The folder or the file doesn't exist, or the file lacks the data that a reader asks for.
         public static let missing = Code(description: "missing")
         /// The stored bytes differ from the ones written. The store hasn't changed them.
         public static let damaged = Code(description: "damaged")
         /// The stored bytes are undamaged, but the app's type can't be decoded from them: the type has changed, or a newer
         /// version of the app has written them. The bytes are unchanged.
         public static let unreadableState = Code(description: "unreadableState")
-        /// The stored data is consistent, but older than it once was. It is unchanged.
+        /// The stored data is consistent, but lacks commits that it once had. Or another process has changed it while
+        /// the store was suspended. The store leaves it unchanged.
         public static let outdated = Code(description: "outdated")
         /// A newer version of the library has written the data.
         public static let newerSchema = Code(description: "newerSchema")

@@ -47,7 +47,7 @@ package struct StoreJournal: Hashable, Sendable {
         positions = next..<next
     }
 
-    /// Forgets the newest entry, which wasn't written.
+    /// Takes back the newest position, because its entry wasn't written.
     package mutating func removeLast() {
         guard !isEmpty else { return }
         positions = positions.lowerBound..<next - 1

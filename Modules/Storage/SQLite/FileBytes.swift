@@ -2,18 +2,18 @@
     internal import Foundation
     internal import MeshStorage
 
-    /// An open file, for reading at any offset. Closes an own descriptor at its end.
+    /// An open file that can be read at any offset. Closes its descriptor in `deinit` if it has opened the file itself.
     final class FileBytes {
         let path: String
         let descriptor: Int32
         private let ownsDescriptor: Bool
 
-        /// - Parameter descriptor: belongs to the caller.
+        /// - Parameter descriptor: belongs to the caller, who closes it.
         init(_ path: String, descriptor: Int32) {
             (self.path, self.descriptor, ownsDescriptor) = (path, descriptor, false)
         }
 
-        /// Opens a file that holds no locks of this process; nil if there is none.
+        /// Opens a file; nil if there is none. Not for a file on which this process holds locks: closing it drops them.
         init?(path: String) throws {
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             guard descriptor >= 0 || errno == ENOENT else { throw StorageError(readErrno: errno, path: path) }
@@ -23,7 +23,7 @@
 
         deinit { if ownsDescriptor { close(descriptor) } }
 
-        /// Reads as many bytes as fit and as there are. Returns their number.
+        /// Reads until the buffer is full or the file ends. Returns the number of bytes read.
         func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws -> Int {
             var count = 0
             while count < buffer.count {

@@ -2,7 +2,7 @@
     internal import MeshIdentity
     internal import MeshStorage
 
-    /// The checksum that every row carries, over its content and its place. SQLite's pages have none.
+    /// The checksum that every row carries, over its content and its key or position. SQLite's pages have none.
     enum RowChecksum {
         static func entry(journal: Int64, position: UInt64, bytes: UnsafeRawBufferPointer) -> UInt64 {
             StableHash(bytes, seed: seed(1, UInt64(bitPattern: journal), position)).low

@@ -4,7 +4,8 @@
     internal import GRDB
     internal import MeshStorage
 
-    /// An open store: the only connection to its file, and the index of its content. For one caller at a time.
+    /// An open store: the only connection to its file, and the index of its content. Don't use it from several threads
+    /// at once.
     final class SQLiteConnection {
         private let path: String
         /// The claim on the file; nil for a copy in memory.
@@ -12,7 +13,8 @@
         private let queue: DatabaseQueue
         /// The index of the content; nil after a failed commit. The next access reads it again.
         private var index: SQLiteIndex?
-        /// False with `sync: .normal`: after a loss of power, a healthy store may lack commits and would seem outdated.
+        /// True if commits update the mark. False with `sync: .normal`: after a loss of power, a healthy store may lack
+        /// commits and would seem outdated.
         private let isMarked: Bool
         private var mark: SQLiteMark?
 
@@ -153,7 +155,7 @@
     }
 
     extension SQLiteConnection {
-        /// An identifier of a file's content. Commits of every version of the library change it.
+        /// An identifier of a file's content. Every commit changes it, also one by an older version of the library.
         struct ContentVersion: Hashable, Sendable {
             let identity: Int64
             let commits: Int64
@@ -216,7 +218,7 @@
                 var positions = JournalPositions { index.journals[StoreName($0)]?.positions.upperBound }
                 for operation in batch.operations { try positions.follow(operation) }
                 guard !batch.isEmpty else { return }
-                // The local index is then the only reference, so changing it copies nothing.
+                // Makes the local index the only reference, so that changing it copies nothing.
                 self.index = nil
                 try db.inTransaction(.immediate) {
                     try index.apply(batch, to: db)

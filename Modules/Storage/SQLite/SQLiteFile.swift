@@ -53,7 +53,7 @@
         /// - Throws: `foreign`, `damaged`, `busy`, `readOnly`, `unavailable`. Only the file's mode may then have changed.
         func admit() throws(StorageError) -> Admission {
             let status = try check()
-            // Other users may not read it.
+            // Removes the permissions of other users.
             if status.st_mode & 0o077 != 0 { _ = chmod(path, status.st_mode & 0o700) }
             guard let claim = FileClaim(status) else { throw .busy(path) }
             // Examined before the file, because SQLite deletes the log only after the file is complete.
@@ -68,7 +68,8 @@
             return Admission(claim: claim, schemaVersion: Int(header.schemaVersion), hasLog: log != nil)
         }
 
-        /// Checks that no other user can replace the file or write to it, and that no other program has.
+        /// Checks that no other user can replace the file or write to it, and that no other program has left a rollback
+        /// journal next to it.
         @discardableResult
         func check() throws(StorageError) -> stat {
             guard let status = Self.status(of: path) else { throw StorageError(readErrno: errno, path: path) }
@@ -113,8 +114,8 @@
     }
 
     extension SQLiteFile {
-        /// Creates the file, if there is none: `fill` writes all of it under another name, then it is synced and put in place.
-        /// A crash may leave a file with `.new-` in its name, which can be deleted.
+        /// Creates the file, if there is none. `fill` writes the complete file under another name. The file is then
+        /// synced and put in place. A crash may leave a file with `.new-` in its name, which can be deleted.
         /// - Throws: `readOnly`, `full`, `missing`, `damaged`, or errors of `fill`.
         func create(_ fill: (_ draft: String) throws -> Void) throws {
             try checkFolder()
@@ -132,8 +133,8 @@
             try sync(NSString(string: path).deletingLastPathComponent)
         }
 
-        /// Puts the draft in place, unless a file has appeared there. Without hard links (some file systems; apps on Android), a
-        /// file can appear between the check and the renaming.
+        /// Puts the draft in place, unless a file has appeared there. Without hard links (some file systems; apps on
+        /// Android), a file can appear between the check and the renaming, which then replaces it.
         private func place(_ draft: String) -> Bool {
             if link(draft, path) == 0 || errno == EEXIST { return true }
             return exists || rename(draft, path) == 0
@@ -148,8 +149,9 @@
         }
     }
 
-    /// Claims a file that this process opens as a store. When a process closes any descriptor of a file, POSIX drops all its
-    /// locks on the file. So a file that a store has open must not be opened again, not even to examine it.
+    /// A claim on a file that this process opens as a store. When a process closes any descriptor of a file, POSIX
+    /// drops all its locks on the file. So while a store has a file open, this process must not open and close it
+    /// again, not even to examine it.
     final class FileClaim: Sendable {
         private struct FileID: Hashable {
             let device: UInt64
@@ -184,7 +186,8 @@
             }
         }
 
-        /// Opens a file that may be claimed, for the time of `body`. No claim begins or ends meanwhile.
+        /// Opens a file, which may be claimed, for the duration of `body`. Until `body` returns, no claim begins or
+        /// ends.
         /// - Throws: `missing`, `unavailable`, and errors of `body`.
         static func read<Result>(_ path: String, _ body: (FileBytes) throws -> Result) throws -> Result {
             try claimed.withLock { claimed in

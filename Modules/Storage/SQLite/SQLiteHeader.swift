@@ -21,7 +21,7 @@
         var schemaVersion: UInt32 { big32(60) }
         var applicationID: Int32 { Int32(bitPattern: big32(68)) }
 
-        /// The difference from every store's header; nil if there is none.
+        /// A description of the damage; nil if the header is one that a store can have.
         var damage: String? {
             if pageSize < 512 || pageSize.nonzeroBitCount != 1 { return "its pages have \(pageSize) bytes" }
             if bytes[18] != 2 || bytes[19] != 2 { return "it isn't in WAL mode" }

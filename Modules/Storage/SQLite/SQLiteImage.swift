@@ -6,13 +6,14 @@
 
     // Copying a store while another process writes to it.
     //
-    // The copy takes no lock, so the writer neither waits nor notices. The copy proves instead that it has one moment of
-    // the store: it reads the log's header, the file, the log, and the log's header again. Between two equal headers the log
-    // has only grown, and the writer has moved only pages to the file that are in the log. So the log replaces each page
-    // that was copied too early, too late or half. If the headers differ, the copy is made again.
+    // The reader takes no lock, so the writer neither waits nor notices. Instead, the reader proves that its copy shows
+    // the store at one moment. It reads the log's header, the file, the log, and the log's header again. If the two
+    // headers are equal, the log has only grown, and the writer has moved only pages to the file that are still in the
+    // log. So for each page that was copied too early, too late or half-written, the reader takes the one in the log.
+    // If the headers differ, it makes the copy again.
     //
-    // Without a log, the file is complete. It changes only if a store is opened, written to and closed during the copy. Then
-    // a log is there in the meantime, the mark changes, or the file's time does.
+    // Without a log, the file is complete. It changes only if a store is opened, written to and closed during the copy.
+    // The reader notices that because a log appears, the mark changes, or the file's modification time does.
 
     /// A store's file in memory, as of one commit.
     final class SQLiteImage {
@@ -20,7 +21,7 @@
         /// The mark from before the copy: a healthy copy has at least as many commits.
         let mark: SQLiteMark.Count?
 
-        /// - Returns: nil if the store was changed so that the copy may not be of one moment.
+        /// - Returns: nil if the store changed during the copy, so that the copy may mix two moments.
         init?(_ file: FileBytes, bytesMax: Int) throws {
             let (path, logPath) = (file.path, file.path + "-wal")
             mark = SQLiteMark.count(of: path)
@@ -100,7 +101,8 @@
             throw StorageError(.busy, "'\(path)' is opened and closed again and again; try again later")
         }
 
-        /// Maximum number of attempts to copy a store that another process changes: about a third of a second.
+        /// Maximum number of attempts to copy a store that another process changes. The pauses between them take 0.27
+        /// seconds in total.
         private static let copiesMax = 20
     }
 

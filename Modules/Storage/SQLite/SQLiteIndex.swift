@@ -3,8 +3,8 @@
     internal import GRDB
     internal import MeshStorage
 
-    /// The store's content without entries and values: journals, keys, and the sum of all checksums. Takes some hundred bytes of
-    /// memory per name.
+    /// The store's content without entries and values: journals, keys, and the sum of all checksums. Takes a few
+    /// hundred bytes of memory per name.
     struct SQLiteIndex {
         struct Journal {
             let id: Int64
@@ -17,7 +17,7 @@
         /// Checksums of the values.
         var values: [StoreName: UInt64] = [:]
         var total: UInt64 = 0
-        /// Identifies the store; 0 until a version that knows of identities has committed.
+        /// Random number that identifies the store; 0 until a library version with identities has committed.
         var identity: Int64 = 0
         /// Number of commits since the store got its identity.
         var commits: Int64 = 0

@@ -49,7 +49,7 @@
             }
         }
 
-        /// The checksum of a log: two sums over words of 32 bits, in the order of bytes that the log's signature says.
+        /// The checksum of a log: two sums over words of 32 bits, in the byte order that the log's signature states.
         private struct Checksum {
             private var (first, second): (UInt32, UInt32) = (0, 0)
             private let isBigEndian: Bool

@@ -6,9 +6,10 @@
     ///
     /// If a log is cut or deleted, the store is older but still consistent. The mark, outside the log, reveals that. It
     /// is written only after a commit that survives a loss of power. So a crash or a loss of power never leaves a store
-    /// older than its mark. A mark that is missing, torn or of another store is ignored.
+    /// older than its mark. Readers ignore a mark that is missing, partly written or of another store.
     ///
-    /// Bytes: "MeshMark", then in little endian the store's identity, the number, and a checksum of everything before.
+    /// Bytes: "MeshMark", then in little-endian order the store's identity, the number, and a checksum of all bytes
+    /// before.
     final class SQLiteMark {
         private let descriptor: Int32
 
@@ -36,7 +37,7 @@
             let commits: Int64
         }
 
-        /// Returns the content of a store's mark; nil if there is none that is intact.
+        /// Returns the content of a store's mark; nil if it is missing or damaged.
         static func count(of store: String) -> Count? {
             let descriptor = open(path(of: store), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             guard descriptor >= 0 else { return nil }

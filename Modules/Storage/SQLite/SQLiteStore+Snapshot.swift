@@ -5,8 +5,9 @@
     extension SQLiteStore {
         /// Reads the content of a store's file as of its latest commit, also while another process or this one has it open.
         ///
-        /// Takes no lock, changes no file and delays no writer, so a widget may read a store that an app writes. The result
-        /// is a copy in memory that keeps its content. Its `commit` throws `readOnly`. Blocks: call it off the main thread.
+        /// Takes no lock, changes no file and delays no writer, so a widget may read a store that an app writes. The
+        /// result is a copy in memory, which later commits don't change. Its `commit` throws `readOnly`. Blocks: call
+        /// it off the main thread.
         /// Complexity: O(bytes of the file and its log).
         ///
         /// - Parameters:

@@ -10,15 +10,16 @@
     /// let game = SharedSession(Score(), over: transport, store: store)
     /// ```
     ///
-    /// A commit is one transaction. Every row has a checksum of its content and place, and the file has their sum. Opening
-    /// refuses a file that has changed since, or that another program or a newer version has written. A refused file stays as it
-    /// is: no store is ever overwritten, deleted or started over.
+    /// A commit is one transaction. Every row has a checksum of its content and its key or position, and the file has
+    /// the sum of the checksums. The initializer refuses a file that has been changed outside the store, or that
+    /// another program or a newer version has written. A refused file stays as it is: no store is ever overwritten,
+    /// deleted or started over.
     ///
-    /// While the store is open, its latest commits are in a log (`…-wal`), and the number of its commits is in a mark (`…-mark`).
-    /// Copy, move or delete the three files together. After a crash, the log is read at the next opening. A log that was cut has
-    /// the complete commits before the cut. Without its log, the store is an older one. With `sync: .full`, the mark reveals
-    /// that, and the store is refused as `outdated`. With `.normal`, nothing reveals it, because a loss of power can do the same
-    /// to a healthy store.
+    /// While the store is open, its latest commits are in a log (`…-wal`), and the number of its commits is in a mark
+    /// (`…-mark`). Copy, move or delete the three files together. After a crash, the next opening reads the log. If the
+    /// log was cut, the commits before the cut remain. If it was deleted, only the commits in the file remain. With
+    /// `sync: .full`, the mark reveals both, and the initializer throws `outdated`. With `.normal`, the store can't
+    /// detect this, because a loss of power can do the same to a healthy store.
     ///
     /// Only the user can read the file. It is locked until `close`, `suspend` or the end of the object. iOS ends a suspended app
     /// that holds such a lock in an app group's container (0xdead10cc). Call `suspend` when the app enters the background, and
@@ -69,8 +70,8 @@
         ///
         /// - Parameters:
         ///   - path: a path in an existing folder.
-        ///   - bytesMax: maximum size of the file in bytes. Its log comes on top: 4 MB, or the largest batch. A commit that needs
-        ///     more throws `full`. By default the disk is the limit.
+        ///   - bytesMax: maximum size of the file in bytes, without its log. The log takes about 4 MB more, or the size
+        ///     of the largest batch. A commit that needs more throws `full`. By default the disk is the limit.
         /// - Throws: `StorageError`: `missing`, `readOnly`, `full`, `damaged`, `outdated`, `foreign`, `newerSchema`, `busy`,
         ///   `unavailable`.
         public convenience init(

@@ -1,9 +1,10 @@
 import MeshFoundation
 
-/// The records, lists and values that an `encode(to:)` requested, gathered before any of them is written.
+/// The records, lists and values that a type's `encode(to:)` requests, collected before the codec writes any of them.
 ///
-/// Where Codable leaves a choice, the containers behave like Foundation's JSON encoder. A key that is encoded twice keeps
-/// its last value. A container that is requested again continues where it was. A value that throws leaves nothing behind.
+/// Where Codable leaves a choice, the containers behave like Foundation's JSON encoder. A key that is encoded twice
+/// keeps its last value. A container that is requested again continues where it was. A value whose encoding throws
+/// isn't added.
 /// Two kinds of container for one value are an error here; Foundation stops the process.
 final class EncodedShape {
     enum Content {
@@ -14,14 +15,14 @@ final class EncodedShape {
         case record, list
     }
 
-    /// The rules in which codecs differ.
+    /// Rules that differ between codecs.
     struct Rules: Sendable {
         let depthMax: Int
         /// Returns true if the codec writes values of this type itself, without containers.
         let isValue: @Sendable (Any.Type) -> Bool
         /// Throws for a value that the codec can't keep.
         var check: @Sendable (any Encodable) throws(WireError) -> Void = { _ in }
-        /// True if the codec distinguishes an optional that holds nil from nil.
+        /// True if the codec distinguishes `.some(nil)` from nil.
         var keepsNestedNil = true
         /// Returns the bytes by which elements of sets and dictionaries are sorted; nil keeps the order in memory.
         var order: (@Sendable (EncodedShape) throws -> [UInt8])?
@@ -172,7 +173,7 @@ extension Optional: OptionalValue where Wrapped: Encodable {
 
 // MARK: - Containers
 
-/// The error of a container that couldn't be opened. A request for a container can't throw.
+/// The error of a request for a container. Such a request can't throw, so the next write throws the error.
 private final class ShapeFailure {
     var error: (any Error)?
 }

@@ -24,12 +24,12 @@ struct BodyDecoder: ~Copyable {
         names = NameTable(capacity: isConnection ? NameTable.capacityMax : 0)
     }
 
-    /// Returns true, once, if a frame couldn't be read because the introduction of its identity hasn't arrived.
+    /// Returns true if a frame couldn't be read because its identity wasn't introduced yet. Resets the flag.
     mutating func takeUnknownNumberFlag() -> Bool { table.numbering?.takeUnknownNumberFlag() ?? false }
 
     mutating func takeReport() -> KnownIdentities? { table.numbering?.takeReport() }
 
-    /// Returns nil if the kind is unknown and skippable.
+    /// Returns the message and its mark; nil if this version doesn't know the frame's kind and may skip it.
     mutating func decode(_ header: FrameHeader, _ frame: UnsafeRawBufferPointer) throws(WireError) -> WireFrame? {
         let body = header.body(of: frame)
         guard header.flags.compression != 0 else { return try decode(header, body: body) }
@@ -87,13 +87,14 @@ struct BodyDecoder: ~Copyable {
 
     // MARK: - Payloads
 
-    /// Reads the rest of a body and returns a payload that doesn't depend on this connection.
+    /// Reads the rest of a body as a payload. Replaces the connection's numbers by names, so that the payload stands
+    /// alone.
     private mutating func readPayload(_ header: FrameHeader, _ reader: inout WireReader) throws(WireError) -> [UInt8] {
         if header.flags.contains(.names) { return try names.readPayload(&reader) }
         return [UInt8](try reader.readRaw(reader.remaining))
     }
 
-    /// Checks that this frame may have a mark and names.
+    /// Throws if the frame has a mark or names that a frame of its kind, connection or codec can't have.
     private func checkFlags(_ header: FrameHeader) throws(WireError) {
         guard !header.flags.isDisjoint(with: [.names, .marked]) else { return }
         guard header.kind == .envelope || header.kind == .snapshot else {

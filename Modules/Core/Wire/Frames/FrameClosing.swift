@@ -14,7 +14,7 @@ struct FrameClosing {
 
     /// Completes a frame whose body is at the end of the writer.
     ///
-    /// - Throws: `oversized`, `compressionFailed`. Then the writer no longer has the frame.
+    /// - Throws: `oversized`, `compressionFailed`. After an error, the writer no longer has the frame.
     func close(
         _ frame: OpenFrame, _ kind: FrameKind, flags: FrameFlags = [], codec: UInt8 = 0, _ writer: inout WireWriter
     ) throws(WireError) {
@@ -66,7 +66,7 @@ struct FrameClosing {
     }
 
     private func check(_ bodyBytes: Int, _ frame: OpenFrame, _ writer: inout WireWriter) throws(WireError) {
-        // Assumes a length of five bytes, which is the longest.
+        // Assumes that the length takes five bytes: enough for 32 GiB.
         let most = limits.frameBytes - FrameHeader.fixedBytes - 5 - FrameHeader.checksumBytes
         guard bodyBytes <= most else {
             writer.position = frame.start

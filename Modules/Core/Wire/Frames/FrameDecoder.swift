@@ -1,7 +1,7 @@
-/// Decodes frames that stand alone: datagrams, files, messages of a queue.
+/// Decodes frames that don't depend on earlier ones, such as those in datagrams, files and queues.
 ///
-/// Caches a zlib stream, a buffer and the last identity, but no frame depends on an earlier one. A frame that relies on
-/// earlier frames of its connection is `corrupted` here. `FrameStreamDecoder` reads those.
+/// Throws `corrupted` for a frame that relies on earlier frames of its connection; `FrameStreamDecoder` reads those.
+/// Reuses a zlib stream, a buffer and the last identity, which doesn't affect the result.
 public struct FrameDecoder: ~Copyable, @unchecked Sendable {
     // Sendable although it holds an object that isn't: nothing else refers to that object.
     private var bodies: BodyDecoder
@@ -17,7 +17,7 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
 
     /// Creates a decoder for the datagrams of one sender, in which numbers may replace identities.
     ///
-    /// - Parameter identities: Identities that an encoder has introduced, to read its datagrams; nil for none.
+    /// - Parameter identities: Identities that the sender's encoder has already introduced; nil for none.
     package init(codecs: CodecTable, numbering identities: SentIdentities?) {
         limits = FrameLimits()
         bodies = BodyDecoder(
@@ -25,12 +25,12 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
             numbering: identities?.numbering ?? IdentityNumbering(epoch: 0))
     }
 
-    /// Returns the known identities that must be reported to the sender; nil if there is nothing to report. For datagrams.
+    /// Returns the report of known identities that the datagrams' sender must get; nil if none is due.
     package mutating func takeKnownIdentities() -> KnownIdentities? { bodies.takeReport() }
 
     /// Decodes the message of exactly one frame. Returns nil if this version doesn't know its kind and may skip it.
     ///
-    /// - Throws: `WireError` with any code for reading.
+    /// - Throws: `WireError` if the bytes aren't one valid frame, or this reader doesn't support the frame.
     public mutating func decode(_ frame: UnsafeRawBufferPointer) throws(WireError) -> WireMessage? {
         try decodeFrame(frame)?.message
     }
@@ -42,7 +42,7 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
 
     /// Decodes a frame with its mark and message. Returns nil if this version doesn't know its kind and may skip it.
     ///
-    /// - Throws: `WireError` with any code for reading.
+    /// - Throws: `WireError` if the bytes aren't one valid frame, or this reader doesn't support the frame.
     public mutating func decodeFrame(_ frame: UnsafeRawBufferPointer) throws(WireError) -> WireFrame? {
         let header = try wholeFrame(frame)
         return try bodies.decode(header, frame)
@@ -53,11 +53,12 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
         try frame.withUnsafeBufferPointer { bytes throws(WireError) in try decodeFrame(UnsafeRawBufferPointer(bytes)) }
     }
 
-    /// Decodes the frames of one datagram, in order. Skips frames whose kind this version doesn't know and may skip.
+    /// Decodes the frames of one datagram, in order. Skips frames of an unknown kind that may be skipped.
     ///
-    /// A frame with an identity whose introduction hasn't arrived counts as lost. `takeKnownIdentities` then returns a report
-    /// for the sender.
-    /// - Throws: `WireError` with any code for reading. Frames before the faulty one stay in `frames`.
+    /// Drops a frame that refers to an identity by number if the identity's introduction hasn't arrived.
+    /// `takeKnownIdentities` then returns a report for the sender.
+    /// - Throws: `WireError` if the bytes aren't valid frames, or this reader doesn't support one. Frames before the
+    ///   faulty one stay in `frames`.
     package mutating func decode(joined datagram: [UInt8], into frames: inout [WireFrame]) throws(WireError) {
         try datagram.withUnsafeBufferPointer { bytes throws(WireError) in
             try decode(joined: UnsafeRawBufferPointer(bytes), into: &frames)

@@ -2,8 +2,8 @@ public import MeshIdentity
 
 /// Encodes messages as frames. Use one per connection, or one for all datagrams of a sender.
 ///
-/// Noncopyable: what it remembers of a connection must match what the reader at the other end remembers. Send every
-/// frame that it returns, once and in that order. A message for which it throws changes nothing.
+/// Noncopyable: an encoder and the decoder at the other end of the connection must remember the same identities and
+/// names. Send every frame that the encoder returns, once and in order. A message for which it throws changes nothing.
 public struct FrameEncoder: ~Copyable, @unchecked Sendable {
     // Sendable although it holds an object that isn't: nothing else refers to that object.
     private let codec: any PayloadCodec
@@ -29,7 +29,7 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
     }
 
     /// Creates an encoder for datagrams to one receiver. Replaces an identity by its number once the receiver knows it.
-    /// If `append` throws, start a new datagram: the identity counts as introduced, but its frame is missing.
+    /// If `append` throws, start a new datagram: the encoder has recorded an introduction that this datagram lacks.
     ///
     /// - Parameter epoch: The epoch of the numbering. Must differ from that of the previous connection.
     package init(datagramsOf codec: any PayloadCodec, compression: CompressionPolicy, epoch: UInt16) {
@@ -37,10 +37,10 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         table.numbering = IdentityNumbering(epoch: epoch)
     }
 
-    /// Sets the numbers that the receiver has reported as known; nil if it reads no numbers. The newest report counts.
+    /// Sets the numbers that the receiver has reported as known, in place of earlier ones; nil if it reads no numbers.
     package mutating func setKnownIdentities(_ known: KnownIdentities?) { table.numbering?.setKnown(known) }
 
-    /// Starts a datagram, which holds all frames until the next call.
+    /// Starts a datagram. All frames until the next call belong to it.
     package mutating func beginDatagram() { table.numbering?.beginDatagram() }
 
     /// The identities that this encoder has introduced, for a decoder of its datagrams; nil without numbering.

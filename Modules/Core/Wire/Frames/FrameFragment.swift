@@ -1,6 +1,6 @@
 /// A piece of a frame that is too large for one datagram. It is the body of a frame of kind `fragment`.
 struct FrameFragment {
-    /// Number of the split frame, counted by the sender.
+    /// Number of the split frame. The sender counts split frames.
     var message: UInt32
     var totalBytes: Int
     /// Size of every piece but the last.

@@ -5,8 +5,8 @@ package import MeshBase
 /// A stream can also send a large frame in pieces, for example of 16 KiB, so that smaller frames needn't wait behind it.
 /// Such a frame must stand alone, as in datagrams: its encoder must not intern.
 ///
-/// A frame is lost if one of its pieces is. If one datagram in a hundred is lost, so is one in four frames of 30 pieces.
-/// Send important messages over a stream.
+/// Losing one piece loses the whole frame: if 1 % of datagrams are lost, so are 26 % of the frames with 30 pieces. Send
+/// important messages over a stream.
 package struct FrameFragmenter: Sendable {
     /// Maximum number of bytes in a datagram.
     package let datagramBytes: Int
@@ -14,10 +14,10 @@ package struct FrameFragmenter: Sendable {
     package let limitID: String
     private var nextMessage: UInt32
 
-    /// Minimum number of bytes in a datagram that has a fragment.
+    /// The smallest `limit.bytes` that `init` accepts. A fragment takes up to 32 bytes in addition to its piece.
     package static let datagramBytesMin = 64
 
-    /// - Parameter firstMessage: The number of the first split frame. After a restart, start with a random number, so that
+    /// - Parameter firstMessage: The number of the first split frame. Choose it at random in each launch, so that
     ///   receivers don't mix in pieces from the previous launch.
     /// - Precondition: The limit is at least `datagramBytesMin`.
     package init(limit: PayloadLimit = .udpSafe, firstMessage: UInt32 = 0) {

@@ -1,7 +1,7 @@
-// A frame is a header, a body and a checksum (`FrameChecksum`). Its header is magic, version, kind, codec, flags, the
-// length of the body as a varint, and a check byte. The check byte is computed from 0: for each byte before it, rotate
-// left by one bit, then xor the byte. It detects every change of one byte, so a reader rejects a damaged length before it
-// waits for that many bytes. Docs/Internals/WireFormat.md, "Frame".
+// A frame is a header, a body and a checksum (`FrameChecksum`). The header consists of magic, version, kind, codec,
+// flags, the length of the body as a varint, and a check byte. To compute the check byte, start with 0. For each byte
+// before it, rotate the result left by one bit, then XOR the byte. It detects every change of one byte, so a reader
+// rejects a damaged length before it waits for that many bytes. Docs/Internals/WireFormat.md, "Frame".
 
 /// The kind of a frame's message. This library uses 1–63. 64–127 are for public extensions, 128–255 for private use.
 struct FrameKind: Hashable, RawRepresentable {
@@ -166,7 +166,7 @@ extension WireWriter {
 }
 
 extension FrameHeader {
-    /// Returns the number of bytes of a body's length as a varint.
+    /// Returns the number of bytes that a body's length takes as a varint.
     static func lengthBytes(_ bodyBytes: Int) -> Int {
         bodyBytes < 0x80 ? 1 : (70 - bodyBytes.leadingZeroBitCount) / 7
     }

@@ -9,7 +9,8 @@ public struct FrameLimits: Hashable, Sendable {
     /// Maximum number of entries in a snapshot's sequence vector.
     let vectorEntries: Int
 
-    /// Creates limits for decoding frames. The defaults are 1 MiB per frame, 4 MiB inflated, a ratio of 20, and 16,384 entries.
+    /// Creates limits for writing and reading frames. The defaults are 1 MiB per frame, 4 MiB inflated, a ratio of 20,
+    /// and 16,384 entries.
     public init(
         frameBytes: Int = 1 << 20, inflatedBytes: Int = 4 << 20, inflationRatio: Int = 20, vectorEntries: Int = 16_384
     ) {

@@ -80,7 +80,7 @@ package struct FrameReassembler: Sendable {
         }
     }
 
-    /// Drops incomplete frames after their timeout. `receive` also does this. Call it when nothing arrives.
+    /// Drops incomplete frames after their timeout. `receive` also does this. Call `expire` while no datagrams arrive.
     package mutating func expire(now: Duration) {
         while let oldest = partials.first, now - oldest.began >= timeout { dropOldest() }
     }

@@ -1,22 +1,23 @@
 import MeshIdentity
 
-/// Reads the frames of one connection from a byte stream, however it is split.
+/// Reads the frames of one connection from a byte stream that arrives in parts of any size.
 ///
 /// ```swift
 /// decoder.append(bytes)
 /// while let message = try decoder.next() { … }
 /// ```
 ///
-/// A frame may also arrive in pieces (`FrameFragmenter`), with pieces of others and complete frames between them. It is
-/// read once it is complete, and must stand alone as in datagrams.
+/// A frame may also arrive in pieces (`FrameFragmenter`), with pieces of other frames and complete frames between them.
+/// The decoder reads it once it is complete. Such a frame must not depend on earlier ones.
 ///
-/// Buffers the appended bytes until they are read: after `next` has returned nil, less than one frame. The buffer grows
-/// with the bytes that arrive, never with the length in a header. In addition, the decoder holds at most 8 incomplete
-/// frames, of together at most 2 MiB or one frame of the largest size. Each gets its memory with its first piece. Further
-/// ones are `oversized`.
+/// The decoder buffers appended bytes until it has read them. After `next` returns nil, less than one frame remains.
+/// The buffer grows with the bytes that arrive, never with the length in a header. In addition, the decoder holds at
+/// most 8 incomplete frames, with a total of at most 2 MiB or `FrameLimits.frameBytes`, whichever is larger. It
+/// allocates a frame's memory when the first piece arrives. A piece that would exceed these limits is an `oversized`
+/// error.
 ///
-/// After an error the stream is dead. Every later `next` throws the same error, and appended bytes are discarded. The
-/// decoder never searches for a next frame in bytes that it can't read.
+/// An error ends the stream: every later `next` throws the same error, and the decoder discards appended bytes. It
+/// doesn't search for another frame, because it can't tell where one begins.
 public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     // Sendable although it holds memory and an object that aren't: nothing else refers to them.
     private var buffer: ByteQueue
@@ -59,14 +60,14 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
 
     /// Returns the next message; nil if more bytes are needed.
     ///
-    /// - Throws: `WireError` with any code for reading. Then the stream is dead.
+    /// - Throws: `WireError` if a frame is invalid or this reader doesn't support it. The error ends the stream.
     public mutating func next() throws(WireError) -> WireMessage? {
         try nextFrame()?.message
     }
 
     /// Returns the next message with its mark; nil if more bytes are needed.
     ///
-    /// - Throws: `WireError` with any code for reading. Then the stream is dead.
+    /// - Throws: `WireError` if a frame is invalid or this reader doesn't support it. The error ends the stream.
     public mutating func nextFrame() throws(WireError) -> WireFrame? {
         if let failure { throw failure }
         do throws(WireError) {
@@ -97,7 +98,7 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
         _ header: FrameHeader, _ bytes: UnsafeRawBufferPointer
     ) throws(WireError) -> WireFrame? {
         let complete = try reassembler.receiveFragment(header, bytes, now: .zero)
-        // A stream loses nothing, so an incomplete frame can't be dropped silently either.
+        // A stream must not lose data. So if the reassembler has dropped an incomplete frame, that is an error.
         guard reassembler.droppedCount == 0 else {
             throw WireError(.oversized, "the stream has too many incomplete frames at a time")
         }

@@ -1,7 +1,7 @@
 import MeshIdentity
 
-/// Makes frames of any header fields and body, with a valid check byte and checksum, as a careful attacker would. Tests
-/// and fuzzers need this to get past the checksum. It also serves to measure the bytes that a frame adds to its body.
+/// Builds frames from any header fields and body, with a valid check byte and checksum, as a careful attacker would.
+/// Fuzzers use it to get past the checksum. Benchmarks use it to measure how many bytes a frame adds to its body.
 package enum RawFrameBuilder {
     package static func frame(kind: UInt8, codec: UInt8, flags: UInt8, body: UnsafeRawBufferPointer) -> [UInt8] {
         var writer = WireWriter(capacity: body.count + 32)

@@ -10,7 +10,8 @@ package struct WireAbilities: OptionSet, Hashable, Sendable {
     package static let joinedFrames = WireAbilities(rawValue: 1 << 0)
     /// Reads numbers in place of identities from datagrams, and reports the numbers that it knows.
     package static let numberedIdentities = WireAbilities(rawValue: 1 << 1)
-    /// Announces the longest time until its next message, and judges the other side by its announcement.
+    /// Announces the latest time of its next message. Until the time that the other side has announced, it treats
+    /// silence as normal.
     package static let announcedSilence = WireAbilities(rawValue: 1 << 2)
 
     /// All parts that this library offers.

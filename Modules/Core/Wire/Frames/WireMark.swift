@@ -73,7 +73,8 @@ public struct WireReport: Hashable, Sendable {
         }
     }
 
-    /// The number at which a sender continues after numbers that it no longer offers, if no mark tells the receiver.
+    /// The lowest number that a sender still offers, or its next one. A sender that has dropped messages reports it,
+    /// unless a mark tells the receiver.
     public struct Floor: Hashable, Sendable {
         /// The feature of the dropped messages.
         package var featureID: String

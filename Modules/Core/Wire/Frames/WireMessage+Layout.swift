@@ -56,7 +56,7 @@ extension WireWriter {
     mutating func writeHead(of snapshot: AnySessionSyncSnapshot) {
         writeVarint(snapshot.revision)
         writeVarint(UInt64(snapshot.peerSequenceVector.count))
-        // Sorted, so that equal snapshots are equal bytes.
+        // Sorted, so that equal snapshots have equal bytes.
         let entries = snapshot.peerSequenceVector.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         for (peer, sequence) in entries {
             write(identifier: peer)

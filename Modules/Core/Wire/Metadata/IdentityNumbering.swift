@@ -2,7 +2,7 @@ import MeshIdentity
 
 /// The numbers of a sender's identities that a receiver knows. The receiver reports them.
 package struct KnownIdentities: Hashable, Sendable {
-    /// The epoch of the sender's numbering. Each connection starts another.
+    /// The epoch of the sender's numbering. Each connection has a different one.
     package var epoch: UInt16
     /// Bit n is set if the receiver knows number n.
     package var numbers: UInt64
@@ -51,7 +51,8 @@ extension IdentityNumbering {
         known = report.map { $0.epoch == epoch ? $0.numbers : 0 }
     }
 
-    /// Returns an identity's number, and its introduction, to be written unless `isKnown`; nil if it gets no number.
+    /// Returns an identity's number and introduction; nil if it gets no number. The caller writes the introduction
+    /// unless `isKnown` is true.
     mutating func number(of metadata: SessionSyncMetadata) -> (number: Int, base: SessionSyncMetadata, isKnown: Bool)? {
         guard known != nil else { return nil }
         if last < slots.count, let base = slots[last], base.hasSameIdentity(as: metadata) {

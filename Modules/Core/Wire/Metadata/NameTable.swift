@@ -107,7 +107,7 @@ extension NameTable {
         let known = count
         for _ in 0..<names {
             guard let length = try? reader.readLength(), let name = try? reader.readRaw(length) else { return }
-            // A list with the same new name twice gave it two numbers, so repeat that here.
+            // If a list has a new name twice, `writeList` has given it two numbers, so this does the same.
             guard count < capacity, Self.canRemember(name), number(of: name) ?? known >= known else { continue }
             index.define(name, hash: TextNumbering.hash(name), offset: count * Self.slotBytes + 1)
             setName(count, to: name)

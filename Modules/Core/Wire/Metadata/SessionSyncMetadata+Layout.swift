@@ -12,9 +12,9 @@ private struct MetadataFlags: OptionSet {
     static let extensions = MetadataFlags(rawValue: 1 << 4)
     /// The causal timestamp is eight bytes, not a difference from the stamp.
     static let absoluteCausal = MetadataFlags(rawValue: 1 << 5)
-    /// Sequence and stamp are differences from the last ones of this identity.
+    /// Sequence and stamp are differences: from this identity's last message, or in datagrams from its introduction.
     static let relative = MetadataFlags(rawValue: 1 << 6)
-    /// The monotonic timestamp is a difference from a guess, which is based on the last one of this identity.
+    /// The monotonic timestamp is a difference from a guess, which is based on the same message or introduction.
     static let relativeMonotonic = MetadataFlags(rawValue: 1 << 7)
 }
 

@@ -13,7 +13,7 @@ import MeshWire
 //
 // The compact codec encodes all of it. Each save is one atomic batch.
 
-/// One session of one feature in a store. Turns the engine's changes into batches, and loads them again.
+/// One session of one feature in a store. Turns the engine's changes into batches, and loads the engine's image.
 ///
 /// ```swift
 /// var archive = try SessionArchive<State, Event>(store: store, sessionID: id, featureID: "workout")

@@ -3,7 +3,8 @@ import MeshEngine
 import MeshIdentity
 import MeshWire
 
-/// A record as stored in a journal. The journal stands for the record's source, and the position is its sequence.
+/// A record as stored in a journal. The record omits its source, which the journal's number gives, and its sequence,
+/// which is the entry's position.
 struct StoredRecord: WireCodable {
     enum WireKeys: Int, CodingKey {
         case stamp = 1

@@ -3,7 +3,7 @@ import MeshWire
 
 /// A stored value whose bytes are intact but can't be decoded as the app's type.
 struct UnreadableValue: Error {
-    /// The app's type, and the field that can't be decoded if known.
+    /// The app's type and, if known, the field that can't be decoded.
     let place: String
     let cause: any Error
 

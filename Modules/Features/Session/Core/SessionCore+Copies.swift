@@ -43,7 +43,7 @@ extension SessionCore {
             offeredCopy = nil
             return
         }
-        // Drop the request: the newcomer repeats it.
+        // A full window already waits to be sent. Drop the request: the newcomer repeats it.
         guard outgoing.copyMessages.reduce(0, { $0 + $1.byteCount }) < ArrivingCopy.windowBytes else { return }
         for piece in offered.pieces(request, pieceBytes: pieceBytes) { enqueue(.piece(piece)) }
     }
@@ -58,7 +58,8 @@ extension SessionCore {
         else { throw SessionSyncError.outOfRange(field: "copy") }
         let isOtherCopy = arrivingCopy?.id != piece.copy
         if arrivingCopy == nil || isOtherCopy || arrivingCopy?.sender != peerID {
-            // A new copy from the same sender replaces the arriving one at once, another's only if that has stalled.
+            // A new copy from the same sender replaces the arriving one at once. Another sender's copy replaces it only
+            // after it has stalled.
             if let arriving = arrivingCopy, arriving.sender != peerID, !hasStalled(arriving) { return }
             arrivingCopy = ArrivingCopy(
                 piece, from: peerID, size: Int(piece.size), retryAfter: configuration.exchangeInterval * 2,

@@ -72,7 +72,7 @@ struct ExchangeSchedule {
 
     mutating func schedule(_ pace: Pace, at due: Date) { (scheduled, self.due) = (pace, due) }
 
-    /// True if the scheduled control waits for shown values that leave now.
+    /// Returns true if the scheduled control is due soon enough to leave together with shown values that leave now.
     func ridesWithShownValues(at moment: Date, within slack: Duration) -> Bool {
         guard scheduled == .regular, let due else { return false }
         return due.timeIntervalSince(moment) <= 2 * slack.seconds
@@ -95,7 +95,7 @@ struct ExchangeSchedule {
     static var unacknowledgedMax: Int { 512 }
 }
 
-/// The last report of a peer.
+/// Facts about a peer: its last report, its silence and its link.
 struct HeardPeer {
     var at: Date
     /// Start of the present period in which the peer was never silent for too long.
@@ -160,7 +160,7 @@ extension SessionCore {
         scheduleExchange(exchangePace)
     }
 
-    /// Sends a control that waits for the shown values of this round.
+    /// Sends the scheduled control together with this round's shown values, if the control is due soon.
     mutating func exchangeBesideShownValues() {
         guard hasShownValuesToSend,
             exchange.ridesWithShownValues(at: moment.now, within: configuration.exchangeInterval / 8)
@@ -168,8 +168,9 @@ extension SessionCore {
         exchangeNow()
     }
 
-    /// Returns the time until just after the next shown values, if those are expected at most one exchange after a
-    /// control that is due after `delay`. The control then costs no message of its own.
+    /// Returns a longer delay for a control that is due after `delay`, so that it leaves with the next shown values and
+    /// needs no message of its own. It ends just after those values are expected, in case they don't come. nil if none
+    /// are expected within one exchange interval after the control is due.
     private func waitForShownValues(after delay: Duration) -> Duration? {
         let exchange = configuration.exchangeInterval
         guard let sentAt = ephemeralsSentAt, let gap = ephemeralGap, gap > 0, gap <= 2 * exchange.seconds else {
@@ -233,8 +234,9 @@ extension SessionCore {
             && reachablePeerIDs.allSatisfy { peerID in heard[peerID].map { $0.silence != nil } ?? true }
     }
 
-    /// Answers a peer that keeps asking. After a long silence this device speaks together with the peer that broke it,
-    /// so that both wake the radio once.
+    /// Answers a control while this device has nothing to report. A peer that announces a short silence still lacks an
+    /// answer, so this device sends a control soon. If this device has itself been silent for long, it sends its next
+    /// control at once, so that both devices wake the radio together.
     mutating func answer(_ control: SessionControl, of peerID: String) {
         guard control.isDigest, exchange.scheduled == .quiescent, let silence = heard[peerID]?.silence else { return }
         let pace = ExchangeSchedule.Pace.self

@@ -75,7 +75,8 @@ extension SessionCore {
         publishArrivals(atMost: Self.arrivalsAtOnce)
     }
 
-    /// Leaves late events that aren't reduced yet to later turns.
+    /// Schedules a later turn that reduces the waiting late events. Reduces them now if the state has been behind too
+    /// long.
     private mutating func scheduleCatchUp() {
         let since = behindSince ?? moment.now
         behindSince = since
@@ -101,7 +102,7 @@ extension SessionCore {
         if !arrivals.isEmpty { directives.catchUpIn = .zero }
     }
 
-    /// Half of the buffer of a reader of remote events.
+    /// Maximum number of events published at once: half of the buffer of `remoteEvents()`.
     private static var arrivalsAtOnce: Int { 512 }
 
     /// True if `catchUp` has work.
@@ -227,8 +228,8 @@ extension SessionCore {
         announceApplied()
     }
 
-    /// Notes peers that aren't members. The session doesn't fall silent near them, because groups of one session find
-    /// each other by controls, and newcomers find their group.
+    /// Notes peers that aren't members. While one is in reach, this device keeps sending controls, by which a newcomer
+    /// finds the group, and two groups of one session find each other.
     private mutating func noteIfNonmember(_ peerID: String) {
         if isOpenMember(peerID) {
             nonmemberPeerIDs.remove(peerID)
@@ -240,7 +241,7 @@ extension SessionCore {
     mutating func note(_ control: SessionControl, from metadata: SessionSyncMetadata) {
         let peerID = metadata.sourcePeerID
         guard engine.hears(peerID) else { return }
-        // No event came since the last exchange, so the peer's events up to its promise are lost, not in flight.
+        // If no event has come since the last exchange, the peer's events up to its promise are lost, not in flight.
         let promised = exchange.unacknowledgedCount == 0 && isOpenMember(peerID) ? metadata.promise?.sequence : nil
         let lostThrough = promised.map { $0 > heldSequence(of: peerID) ? $0 : 0 }
         // A new incarnation may have lost its samples.

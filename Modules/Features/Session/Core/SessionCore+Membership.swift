@@ -55,7 +55,8 @@ extension SessionCore {
         configuration.memberTimeout.map { max($0.seconds, 30 * configuration.exchangeInterval.seconds) }
     }
 
-    /// Tells the engine whether the link reports a peer as the user's own device. Must precede the peer's message.
+    /// Tells the engine whether the link reports a peer as the user's own device. Call it before the engine gets a
+    /// message of the peer.
     mutating func updateOwnership(of peerID: String) {
         guard configuration.admits == .paired else { return }
         engine.setPeer(peerID, isOwnDevice: isOwn(peerID))
@@ -76,8 +77,9 @@ extension SessionCore {
     }
 
     /// Removes revoked members. They count as absent (`suspectAbsentMembers`), so a majority removes them as soon as no
-    /// other member hears them. If the others are no majority, the user's decision takes its place. That happens at
-    /// most once per view, because it holds up a group in which another member still hears the peer.
+    /// other member hears them. If the remaining members aren't a majority, the user's decision removes the peers
+    /// instead. This device tries that at most once per view, because it delays a group in which another member still
+    /// hears the peer.
     mutating func removeRevokedMembers() {
         guard !membershipLedger.revoked.isEmpty, engine.group != nil, membershipLedger.revokedInView != engine.view
         else { return }

@@ -178,14 +178,15 @@ extension SessionCore {
         acknowledgedByReachableMembers.min().map { $0 + min(Self.windowMax, .max - $0) } ?? .max
     }
 
-    /// Half of the events that a transport keeps for a subscriber.
+    /// Maximum number of own events in flight: half of the events that a transport keeps for a subscriber.
     private static var windowMax: UInt64 { 2048 }
 
     /// Returns true if that peer may get this session's messages.
     func isInAudience(_ peer: SessionPeer) -> Bool { configuration.audience == .everyPeer || engine.hears(peer.id) }
 
-    /// Returns the receivers of messages for all. `[nil]` stands for every peer: used for `audience == .everyPeer`,
-    /// before the group is sealed, and if all connected peers are members and the message isn't kept for others.
+    /// Returns the receivers of a message to the whole audience. `[nil]` stands for every peer. It is used if the
+    /// audience is `.everyPeer`, before the group is sealed, and for a message that isn't kept while all connected
+    /// peers are members.
     /// - Parameter isKept: true if the transport keeps the message for peers that it doesn't know yet.
     func audience(of known: [SessionPeer], isKept: Bool) -> [SessionPeer?] {
         guard configuration.audience == .members, engine.isSealed else { return [nil] }

@@ -26,8 +26,8 @@ struct SeriesSchedule {
     /// Number of reports in a row without an acknowledgement.
     var retryCount = 0
 
-    /// Number of intervals until samples are acknowledged: `after` the last one's arrival, so that its recorder doesn't
-    /// repeat it, but at `most` after the first one's.
+    /// Number of intervals until this device acknowledges samples: `after` the last one arrived, but at `most` after
+    /// the first one arrived. `after` is shorter than the first retry, so that recorders don't repeat samples.
     static var answerIntervals: (after: Double, most: Double) { (1.25, 24) }
     /// Number of intervals until series are reported again to a peer that lacks samples. Doubles with each retry.
     var retryIntervals: Double { 1.5 * Double(1 << min(retryCount, 5)) }
@@ -108,11 +108,11 @@ extension SessionCore {
     private var seriesLeeway: TimeInterval { configuration.exchangeInterval.seconds / 2 }
 
     /// Reports the series in a scope. `atOnce` sends new samples before they are due. `answers` acknowledges samples
-    /// before that is due.
+    /// before an acknowledgement is due.
     private mutating func reportSeries(
         _ scope: SeriesReplica.AnnouncementScope, atOnce: Bool = false, answers: Bool = false
     ) {
-        // Peers request samples that are announced without being sent.
+        // Other scopes also announce new samples, which peers would request if this message didn't contain them.
         let isDueNow = atOnce || scope != .unannounced || series.unsentCount >= SeriesSchedule.pushedMax
         let pushes = isDue(&seriesSchedule.lastPushAt, after: isDueNow ? .zero : configuration.seriesInterval)
         let answers = answers || scope != .unannounced || answersDue.map { $0 <= moment.now } ?? false

@@ -8,7 +8,7 @@ import MeshTransport
 extension SessionCore {
     mutating func receive(_ erased: AnySessionSyncSnapshot) {
         guard isRunning, isMine(erased.metadata), erased.metadata.sourcePeerID != engine.localPeerID else { return }
-        // Otherwise waiting events would mix with the news about a shown state or a copy.
+        // Reduce waiting events first, so that they aren't reported together with a shown state or an adopted copy.
         if !engine.isSealed { catchUp() }
         do {
             guard !isStale(erased) else {

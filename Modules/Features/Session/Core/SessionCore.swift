@@ -96,7 +96,7 @@ where
     /// Remote events that have taken their places, published once the state shows them.
     var arrivals: [SessionSyncEnvelope<Event>] = []
     var updates = UpdateJournal<State, Event>()
-    /// The time since when the state lacks events that have arrived; nil if it lacks none.
+    /// The time from which the state has lacked events that have arrived; nil if it lacks none.
     var behindSince: Date?
 
     // Facts about peers that the engine doesn't keep.
@@ -135,7 +135,7 @@ where
     /// Maximum number of bytes of a copy that the transport takes in one message.
     var pieceBytes = CopyPiece.bytesMax
 
-    /// The time since when this device has listened without a pause. Earlier silence doesn't count as absence.
+    /// The time from which this device has listened without a pause. Earlier silence doesn't count as absence.
     var listeningSince: Date
     /// The moment from which this device's clock runs steadily. An earlier launch may have counted from another time.
     var steadySince: Date

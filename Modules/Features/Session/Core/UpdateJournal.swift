@@ -49,7 +49,8 @@ struct UpdateJournal<State: Codable & Sendable, Event: Codable & Sendable> {
     /// - Parameters:
     ///   - state: the state as shown now.
     ///   - showsState: true if the state may have changed.
-    ///   - isBehind: true if the state lacks events that have arrived. Of the recorded ones it shows only own events.
+    ///   - isBehind: true if the state lacks events that have arrived. Of the recorded events, it then
+    ///     shows only own ones.
     mutating func take(
         _ state: @autoclosure () -> State, showsState: Bool, isBehind: Bool, localPeerID: String
     ) -> [SessionUpdate<State, Event>] {

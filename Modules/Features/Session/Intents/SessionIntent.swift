@@ -3,11 +3,11 @@ public import MeshEngine
 
 /// A request of one device to another, as every device sees it.
 public struct SessionIntent<Intent: Codable & Sendable, Answer: Codable & Sendable>: Codable, Sendable, Identifiable {
-    /// The ID of the event that asked.
+    /// The ID of the event that made the request.
     public let id: UUID
     /// The work that was requested.
     public let intent: Intent
-    /// The peer that asked.
+    /// The peer that made the request.
     public let asker: String
     /// The only device that may do the work, with its incarnation at that time.
     public let designated: SessionSource

@@ -18,9 +18,9 @@ import MeshIdentity
 /// case .intents(let step): state.intents.apply(step, context: context)        // in the reducer
 /// ```
 ///
-/// An intent names the one device that may do the work, so two never do, even while partitioned. That device is the
-/// owner at the moment of asking. It records that it begins before it does, so it doesn't begin again after a crash.
-/// Owner and intents change by events in the session's order, so all devices end with the same ones.
+/// An intent names the one device that may do the work, so two devices never do it, even while partitioned. That device
+/// is the owner at the moment of asking. It records the beginning before it starts the work, so it doesn't start again
+/// after a crash. Owner and intents change by events in the session's order, so all devices end with the same ones.
 ///
 /// Each peer has at most 16 open intents, and 256 are kept in all. The oldest settled one makes room for a new intent.
 /// If all are open, the new one isn't accepted.

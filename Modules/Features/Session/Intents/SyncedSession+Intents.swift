@@ -9,8 +9,8 @@ where
     /// Carries out intents asked of this device, one after another, while you hold the result. The serving device whose
     /// claim is first in the order is the owner, until another takes over or the owner leaves the group.
     ///
-    /// - Parameter handler: runs at most once per intent, on the main actor. The asker gets an error that it throws as
-    ///   `SessionIntentError.failed`.
+    /// - Parameter handler: runs at most once per intent, on the main actor. If it throws, the peer that asked gets
+    ///   `SessionIntentError.failed` with the error's text, or `interrupted` after a `CancellationError`.
     public func serve(
         _ handler: @escaping @MainActor (SessionIntent<State.Intent, State.Answer>) async throws -> State.Answer
     ) -> SessionIntentService<State, Event, Reducer, ConflictPolicy> {
@@ -19,10 +19,11 @@ where
 
     /// Asks the current owner, which may be this device, and waits for its answer.
     ///
-    /// The owner begins as soon as it hears of the intent, but not after `age`, by the session's clock. If this device
-    /// hasn't heard of the beginning two seconds after that, it withdraws the intent and this throws `lapsed`. If the
-    /// owner had begun out of reach, the state's entry shows the outcome once the owner is heard again. After it has
-    /// begun, this waits while the owner is in the group. Cancelling withdraws an intent that hasn't begun.
+    /// The owner begins as soon as it hears of the intent, but not later than `age` after this call, by the session's
+    /// clock. If this device hasn't heard two seconds later that the owner has begun, it withdraws the intent, and this
+    /// call throws `lapsed`. The owner may have begun out of reach; the state's entry shows the outcome once the owner
+    /// is heard again. After the owner has begun, this call waits as long as the owner is in the group. Cancelling
+    /// withdraws an intent that hasn't begun.
     ///
     /// - Throws: `SessionIntentError`, `CancellationError`, `SessionSyncError.sessionClosed`, the errors of `submit`.
     public func ask(_ intent: State.Intent, lapsesAfter age: Duration = .seconds(10)) async throws -> State.Answer {
@@ -50,7 +51,7 @@ where
         throw SessionSyncError.sessionClosed
     }
 
-    /// Time for news of a beginning at the last moment to arrive here.
+    /// Time to wait for the news that the owner began at the last moment.
     private static var withdrawalDelay: Duration { .seconds(2) }
 
     /// Returns the answer, or nil while the intent is open.

@@ -36,8 +36,9 @@ extension SessionLobby {
 
     /// Returns true if an invitation's number isn't too far above the present one.
     ///
-    /// Each time that a peer repeats a refused invitation, its limit rises by one step. So a device that a liar has led far ahead,
-    /// step by step, is followed in the end. Each side publishes while the gap is too large, which makes the other repeat.
+    /// A lying peer may have raised another device's number step by step, far above this one's. So the limit for a
+    /// refused invitation rises by one step each time its peer repeats it, until this device can follow. While the gap
+    /// is too large, each side publishes, so that the other side repeats its invitation.
     private func mayFollow(_ heard: SessionInvitation, of peerID: String, from present: SessionInvitation) -> Bool {
         let reached = refused[peerID].map { $0.sessionID == heard.sessionID ? $0.limit : 0 } ?? 0
         let limit = SessionInvitation.limit(above: max(present.number, reached))

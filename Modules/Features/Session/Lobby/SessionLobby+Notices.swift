@@ -23,7 +23,8 @@ extension SessionLobby {
     private func receive(_ snapshot: AnySessionSyncSnapshot) {
         let metadata = snapshot.metadata
         guard metadata.sourcePeerID != transport.localPeer.id else { return }
-        // The transport vouches for the sender. Ignore notices of another incarnation, and states of nonmembers.
+        // The transport vouches for the sender's peer ID. Ignore a notice whose metadata has another incarnation, and
+        // states of nonmembers.
         if metadata.featureID == noticeFeatureID {
             if let notice = try? snapshot.decodeState(as: LobbyNotice.self), notice.incarnation == metadata.incarnation
             {

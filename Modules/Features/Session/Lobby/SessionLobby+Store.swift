@@ -24,10 +24,10 @@ extension SessionLobby {
     private var invitationKey: String { SessionInvitation.storeKey(of: featureID) }
     private var launchKey: String { "\(featureID)/life" }
 
-    /// Reads what the store has, whether `start` or `open` comes first. A session opened without that would be superseded by the
-    /// stored one.
+    /// Reads the stored invitation and begins the launch. `start` and `open` both call it: without the stored number,
+    /// the stored session would supersede one that begins here.
     func restore() async {
-        // Both may come at the same moment, and a launch has one stamp.
+        // `start` and `open` may overlap, but a launch has only one stamp.
         let task =
             restoring
             ?? Task {

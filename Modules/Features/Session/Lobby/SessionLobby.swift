@@ -42,7 +42,7 @@ where
     public typealias Opening =
         @MainActor (_ sessionID: UUID, _ configure: (inout Configuration) -> Void) async throws -> Session
 
-    /// The feature whose sessions it leads. A transport carries one lobby per feature.
+    /// The feature whose sessions this lobby opens and joins. A transport carries one lobby per feature.
     @ObservationIgnored public let featureID: String
     /// The name of this device that other devices see.
     @ObservationIgnored public let name: String
@@ -67,7 +67,8 @@ where
     @ObservationIgnored let membersMax: Int
     @ObservationIgnored let isOver: @MainActor (State) -> Bool
     @ObservationIgnored let opening: Opening
-    /// A handler that is called at once on each change. It is told of an opened session before the session starts.
+    /// A handler that is called at once on each change. For an opened or joined session, it runs before the session
+    /// starts.
     @ObservationIgnored public var onChange: @MainActor (SessionLobbyChange) -> Void = { _ in }
     /// The incarnation for events in sessions that begin now.
     @ObservationIgnored var incarnation: UInt32
@@ -75,7 +76,8 @@ where
     /// The invitation that `session` and `part` belong to.
     @ObservationIgnored var followed: SessionInvitation?
     @ObservationIgnored var openedHere: SessionInvitation?
-    /// The session of each peer's last invitation, if its number was too high, and the highest number that was allowed for it.
+    /// The last invitation of each peer that was refused because its number was too high: its session, and the highest
+    /// number that was allowed then.
     @ObservationIgnored var refused: [String: (sessionID: UUID, limit: UInt32)] = [:]
     @ObservationIgnored var following: Task<Void, Never>?
     @ObservationIgnored var restoring: Task<Void, Never>?

@@ -14,7 +14,8 @@ extension ResumeCore {
         }
     }
 
-    /// Takes the stored session. The session in memory is newer, unless another writer has changed the store.
+    /// Adopts the stored session if there is none in memory, or if another writer has replaced it in the store.
+    /// Otherwise the session in memory is at least as new.
     package mutating func loaded(_ result: Result<SessionSnapshot?, ResumeError>, connection number: UInt64) {
         guard isCurrent(number), case .loading = connection?.phase else { return }
         switch result {

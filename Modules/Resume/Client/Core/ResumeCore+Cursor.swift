@@ -15,7 +15,8 @@ extension ResumeCore {
         cursorMoved(now)
     }
 
-    /// Ends the connection. Unacknowledged events count as never received, so the next connection brings them again.
+    /// Ends the connection. Unacknowledged events count as never received, so the server sends them again on the next
+    /// connection.
     package mutating func retryUnacknowledged() {
         if let session { self.session?.received = ReceivedSequences(floor: session.acknowledged) }
         close()
@@ -26,7 +27,7 @@ extension ResumeCore {
         self.session?.acknowledged = session.received.floor
     }
 
-    /// Plans a write, which includes later moves of the cursor.
+    /// Schedules a write after `writeDelay`. It saves the cursor as it is then, so one write covers several moves.
     mutating func cursorMoved(_ now: Duration) {
         guard written != .some(snapshot) else { return }
         guard settings.writeDelay > .zero else { return writeNow() }
@@ -40,7 +41,8 @@ extension ResumeCore {
         direct(.write(snapshot))
     }
 
-    /// Writes the cursor if no write is in progress. Otherwise it waits, so that a slow store gets one write at a time.
+    /// Writes the cursor if no write is in progress. Otherwise postpones the write, so that a slow store gets one write
+    /// at a time.
     mutating func writeDueMoves(_ now: Duration) {
         if writesUnderWay == 0 { writeNow() } else { writeDue = now + max(settings.writeDelay, .milliseconds(250)) }
     }

@@ -53,7 +53,7 @@ extension ResumeCore {
         return .live
     }
 
-    /// Handles an event that arrived before READY, which then decides whether the event is new.
+    /// Handles an event that arrived before READY. The sequence in READY decides later whether the event is new.
     private mutating func takeEarly(_ sequence: UInt64) -> Reception {
         guard let early = connection?.early else { return .stale }
         if early.contains(sequence) { return .duplicate }
@@ -120,7 +120,7 @@ extension ResumeCore {
         return replay.ceiling
     }
 
-    /// Reports a gap, once per connection, because the rest of the connection is useless.
+    /// Reports a gap, at most once per connection, because the client must reconnect anyway.
     mutating func reportGap(from first: UInt64, to last: UInt64) {
         guard connection?.hasReportedGap == false else { return }
         connection?.hasReportedGap = true

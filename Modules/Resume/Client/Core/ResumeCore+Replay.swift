@@ -52,8 +52,8 @@ extension ResumeCore {
         }
     }
 
-    /// Returns true if the replay is complete. Reaching the ceiling always completes it. The count does so only if
-    /// numbers may be skipped, or if the server announced no events although it is ahead.
+    /// Returns true if the replay is complete. Reaching the ceiling always completes it. Receiving the announced number
+    /// of events completes it only if sequence numbers may have gaps, or if that number is 0.
     private func isComplete(_ replay: ResumeReplay) -> Bool {
         let isCounted = replay.received >= replay.expected && (!isContiguous || replay.expected == 0)
         return isCounted || session?.received.floor ?? 0 >= replay.ceiling

@@ -6,7 +6,7 @@ import MeshBase
 // the cursor to the ceiling, the newest sequence when the server resumed the session. Events above the ceiling are
 // live, whenever they arrive. Docs/Internals/ResumeProtocol.md has the frames and rules.
 
-/// The state and rules of the coordinator. Events of the app, the server and the store go in, each with a time;
+/// The coordinator's state machine. Input from the app, the server and the store goes in, with the current time;
 /// directives come out. It has no clock, does no I/O, and draws random numbers only from its seed.
 package struct ResumeCore: Sendable {
     static let sessionIDBytesMax = 1024
@@ -14,7 +14,7 @@ package struct ResumeCore: Sendable {
     package struct Settings: Sendable {
         var configuration = SessionCoordinator.Configuration()
         var properties: ClientProperties
-        /// Maximum time for which a move of the cursor waits to be saved with later moves.
+        /// Maximum time that a move of the cursor waits, so that one write saves it together with later moves.
         var writeDelay: Duration
 
         package init(
@@ -39,7 +39,8 @@ package struct ResumeCore: Sendable {
     var ignoresStoredSession = false
     var freshStart = FreshStart.noSession
     var writeDue: Duration?
-    /// The session in the last write; nil if there was none or it failed.
+    /// The session that the store holds, as far as this client knows; `.some(nil)` if the store is empty. nil if
+    /// nothing was read or written yet, or if the last write failed.
     var written: SessionSnapshot??
     /// The number of writes in progress.
     var writesUnderWay = 0
@@ -109,7 +110,7 @@ struct ResumeConnection: Sendable {
     var unacknowledgedBeats = 0
     var heartbeatDue: Duration?
     var handshakeDue: Duration?
-    /// Reports that were already made: each is made once per connection.
+    /// True once the gap was reported. It is reported once per connection, and so is a failed heartbeat.
     var hasReportedGap = false
     var hasReportedHeartbeatFailure = false
 
@@ -124,7 +125,7 @@ struct ResumeConnection: Sendable {
 struct ResumeReplay: Hashable, Sendable {
     let expected: Int
     let ceiling: UInt64
-    /// The number of different sequences.
+    /// The number of different sequence numbers that were received.
     var received: Int
     var last: UInt64
     var due: Duration

@@ -11,7 +11,7 @@ package final class ResumeFollower: Sendable {
     private let connect: Connect
     private let ready: @Sendable (ServerFrame) async throws -> Void
     private let handle: @Sendable (ResumeMessage) async throws -> Void
-    /// READY, until the app's closure has taken it.
+    /// The READY frame that the app's `ready` closure hasn't handled yet; nil if there is none.
     private let untakenReady = Locked<ServerFrame?>(nil)
 
     package init(
@@ -39,7 +39,7 @@ package final class ResumeFollower: Sendable {
             let end = await connection()
             if end.wasLive { policy.reset(after: ContinuousClock.now - began) }
             guard let wait = policy.delay(after: end.code, atLeast: end.retryAfter) else { return end.code }
-            // A single replacement can come from this device's own earlier process.
+            // An earlier process on this device can cause a single replacement.
             if end.code == .sessionTimedOut, policy.replacedCount >= 2 { coordinator.publish(.cursorShared) }
             try? await Task.sleep(for: wait)
         }
@@ -59,8 +59,8 @@ package final class ResumeFollower: Sendable {
         do { socket = try await connect() } catch { return end }
         let id = SessionCoordinator.ConnectionID()
         transport.use(socket)
-        // The coordinator needs another connection: the socket is dead, events are missing, there is no token or answer
-        // to the handshake, or the server refused the session.
+        // Drops the socket when the coordinator needs another connection: the socket is dead, events are missing, there
+        // is no token or answer to the handshake, or the server refused the session.
         let watch = Task { [events = coordinator.events] in
             for await event in events {
                 switch event {
@@ -114,9 +114,9 @@ package final class ResumeFollower: Sendable {
         untakenReady.withLock { $0 = nil }
     }
 
-    /// Runs a closure of the app. If it throws, the connection is dropped, and the next one brings everything that the
-    /// app hasn't taken. Such a connection doesn't reset the delay. Otherwise a closure that always throws would keep
-    /// the radio busy.
+    /// Runs a closure of the app. If it throws, the client drops the connection, and the server sends all
+    /// unacknowledged events again on the next one. Such a connection doesn't reset the reconnect delay. Otherwise a
+    /// closure that always throws would make the client reconnect all the time.
     /// - Returns: True if the closure returned without an error.
     private func orDrop(
         _ socket: any ResumeSocket, _ id: SessionCoordinator.ConnectionID, _ body: @Sendable () async throws -> Void

@@ -9,7 +9,7 @@ package protocol ResumeSocket: Sendable {
     /// Starts closing. `read` ends when the server has closed too, or after a timeout.
     func close(_ code: CloseCode)
 
-    /// Breaks the connection.
+    /// Closes the connection without a close frame.
     func drop()
 
     /// Passes on messages, one at a time, until the socket has closed.

@@ -1,8 +1,9 @@
 import MeshBase
 
-/// Asks the app for its token, with a time limit, so that a silent app delays neither the next attempt nor the end.
+/// Asks the app for its token, with a time limit. An app that doesn't answer delays neither the next attempt nor
+/// cancellation.
 ///
-/// At most 8 requests may be unanswered. Beyond that the app isn't asked, and there is no token.
+/// While 8 requests are unanswered, `token()` returns nil without asking the app.
 final class TokenRequests: Sendable {
     private static let unansweredMax = 8
     private let ask: @Sendable () async -> String?

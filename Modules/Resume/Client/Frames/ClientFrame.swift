@@ -2,7 +2,7 @@ public import Foundation
 
 /// A frame from a client to a gateway. Readers ignore unknown fields.
 public enum ClientFrame: Hashable, Sendable {
-    /// A sign of life; `lastSeq` is the last event that the client has processed.
+    /// A heartbeat; `lastSeq` is the last event that the client has processed.
     case heartbeat(lastSeq: UInt64?)
     /// Begins a new session.
     case identify(token: String, properties: ClientProperties)
@@ -46,7 +46,7 @@ extension ClientFrame: Codable {
         enum CodingKeys: CodingKey { case token, properties }
     }
 
-    /// Client properties, under the names that clients of chat gateways use.
+    /// Client properties in JSON, with key names that are common among chat gateways.
     private struct Properties: Encodable {
         var os, osVersion, appVersion, device, deviceID: String?
 

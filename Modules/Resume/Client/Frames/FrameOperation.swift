@@ -1,7 +1,7 @@
 public import MeshBase
 
 /// The operations of frames, with numbers that are common among chat gateways (Docs/Internals/ResumeProtocol.md). In
-/// JSON a dispatch's type marks READY and RESUMED; in binary frames each has its own operation.
+/// JSON, READY and RESUMED are types of `dispatch`. In binary frames, each has its own operation.
 package enum FrameOperation: Int, Sendable {
     case dispatch = 0
     case heartbeat = 1

@@ -8,7 +8,7 @@ public struct ServerFrame: Sendable {
     public let type: String?
     /// Minimum time to wait before reconnecting (`reconnect`).
     public let retryAfter: Duration?
-    /// The JSON of the frame, or of its payload.
+    /// The JSON of the frame if `isWhole`, otherwise of its payload only.
     private let json: Data
     private let isWhole: Bool
 

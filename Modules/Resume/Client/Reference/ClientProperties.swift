@@ -10,7 +10,7 @@ public struct ClientProperties: Codable, Hashable, Sendable {
     public let osVersion: String
     /// The name that the user gave the device, if the system reveals it.
     public let deviceName: String
-    /// A stable ID of the installation. The app creates it, because systems don't provide one without asking.
+    /// A stable ID of the installation. The app creates it, because systems don't provide one without asking the user.
     public let deviceId: String?
 
     /// Creates properties from their fields.

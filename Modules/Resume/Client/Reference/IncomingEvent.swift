@@ -2,12 +2,13 @@ public import Foundation
 
 /// A server's message, reduced to the fields that the coordinator needs. The app keeps the payload.
 public enum IncomingEvent: Hashable, Sendable {
-    /// The server's hello, with the seconds between two heartbeats. A number that isn't above 0 is ignored; others
-    /// are clamped to the range from 10 ms to a day.
+    /// The server's hello, with the seconds between two heartbeats. The coordinator ignores a number that isn't
+    /// positive and finite, and clamps others to the range from 10 ms to a day.
     case hello(heartbeatInterval: TimeInterval)
     /// A session has started. Events up to `initialSeq` happened before it.
     case ready(sessionId: String, initialSeq: UInt64)
-    /// The session continues after a reconnect. `replayedCount` events follow that the client missed, up to `currentSeq`.
+    /// The session continues after a reconnect. The `replayedCount` events that the client missed follow, up to
+    /// `currentSeq`.
     case resumed(replayedCount: Int, currentSeq: UInt64)
     /// The server refuses the handshake, or ends the session. If it is resumable, the cursor is kept.
     case invalidSession(reason: String?, resumable: Bool)

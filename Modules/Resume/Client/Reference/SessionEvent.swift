@@ -1,6 +1,6 @@
 /// The state of a session.
 public enum SessionState: Hashable, Sendable {
-    /// There is no connection, or none with a session.
+    /// There is no connection, or its handshake hasn't begun.
     case disconnected
     /// The socket is connected. The handshake has been sent or is about to be.
     case handshaking
@@ -16,8 +16,8 @@ public enum SessionEvent: Hashable, Sendable {
     case stateChanged(SessionState)
     /// A replay of missed events starts. It ends with ``replayFinished(replayedCount:)``.
     case replayStarted
-    /// A replay of missed events ended. Follows every `replayStarted`, with the number of different events that were replayed. The
-    /// replay was complete unless `replayInterrupted` came just before.
+    /// A replay of missed events ended, with the number of different events that were replayed. Follows every
+    /// `replayStarted`. The replay was complete unless `replayInterrupted` came just before.
     case replayFinished(replayedCount: Int)
     /// The replay ended incomplete.
     case replayInterrupted(ReplayInterruption)
@@ -27,7 +27,7 @@ public enum SessionEvent: Hashable, Sendable {
     case sessionCleared
     /// A session starts without the events before it. Load the data that the app needs in another way.
     case startedFresh(FreshStart)
-    /// The connection is useless. Close it, and open another when `ReconnectPolicy` permits.
+    /// The connection must be replaced. Close it, and open another when `ReconnectPolicy` permits.
     case reconnectNeeded(ReconnectReason)
     /// The app has no token, so nothing was sent. Open another connection once there is one.
     case tokenUnavailable
@@ -38,7 +38,8 @@ public enum SessionEvent: Hashable, Sendable {
     case storageFailed(String)
 }
 
-/// The reason why a replay ended early. Missing events come with the next resume, unless noted otherwise.
+/// The reason why a replay ended early. The server sends the missing events after the next resume, unless noted
+/// otherwise.
 public enum ReplayInterruption: String, Hashable, Sendable {
     /// The connection was closed or replaced.
     case connectionClosed
@@ -68,7 +69,7 @@ public enum FreshStart: String, Hashable, Sendable {
 public enum ReconnectReason: Hashable, Sendable {
     /// The server didn't acknowledge this number of consecutive heartbeats: the socket looks open but is dead.
     case zombie(missedAcks: Int)
-    /// Events in this range are missing. A resume brings them.
+    /// Events in this range are missing. The server sends them after a resume.
     case gap(first: UInt64, last: UInt64)
     /// Sending the handshake failed, with the transport's error.
     case handshakeFailed(String)

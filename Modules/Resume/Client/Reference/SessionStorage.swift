@@ -12,7 +12,7 @@ public struct SessionSnapshot: Codable, Hashable, Sendable {
     }
 }
 
-/// A store for a session, in steps that can't fail. A `ResumeStore` can report failures, and replaces a session
+/// A store for a session, whose methods can't fail. A `ResumeStore` can report failures, and replaces a session
 /// atomically.
 public protocol SessionStorage: Sendable {
     /// Returns the stored session, or nil if there is none.

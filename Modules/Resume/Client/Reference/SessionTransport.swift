@@ -8,7 +8,7 @@ public protocol SessionTransport: AnyObject, Sendable {
     ///
     /// - Throws: Any error. The coordinator then asks for another connection.
     func sendHandshake(_ request: HandshakeRequest) async throws
-    /// Sends a sign of life.
+    /// Sends a heartbeat on the connection.
     ///
     /// - Throws: Any error. The coordinator then asks for another connection.
     func sendHeartbeat(_ request: HeartbeatRequest) async throws
@@ -36,7 +36,7 @@ public struct HandshakeRequest: Hashable, Sendable {
     }
 }
 
-/// A sign of life, with the last event that the client has processed.
+/// A heartbeat, with the last event that the client has processed.
 public struct HeartbeatRequest: Hashable, Sendable {
     /// The last event that the client has processed.
     public let lastSeq: UInt64

@@ -4,7 +4,8 @@ package import MeshBase
 /// holds either the earlier session or the new one. Its folder must exist. Other users must not be able to write to the
 /// folder, unless it is sticky like /tmp.
 ///
-/// Blocking calls run on separate threads. Use the file from one process at a time: of two, the last write wins.
+/// Blocking calls run on separate threads. Use the file from one process at a time. If two processes use it, the last
+/// write wins.
 public struct FileResumeStore: ResumeStore {
     private let file: PrivateFile<ResumeError>
 

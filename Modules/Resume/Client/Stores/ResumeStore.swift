@@ -4,7 +4,7 @@ public import MeshStorage
 /// A store that keeps a session across launches. Implement it to store the cursor elsewhere.
 ///
 /// `save` must replace the stored session atomically, or throw and leave it unchanged. `load` must never return a
-/// mixture of two. Both may take as long as they need; calls of `save` don't overlap. Errors are reported as
+/// mixture of two sessions. Both may take as long as they need; calls of `save` don't overlap. Errors are reported as
 /// `SessionEvent.storageFailed`, and the newest session is saved again after 1 s to 60 s.
 public protocol ResumeStore: Sendable {
     /// The time for which a move of the cursor may wait, to be saved together with later moves. The start and end of a
@@ -34,7 +34,7 @@ public actor InMemoryResumeStore: ResumeStore {
 }
 
 /// A store over a `SessionStorage`. It can't replace a session atomically: a crash between its two steps leaves the new
-/// session at 0.
+/// session at sequence 0.
 public struct SessionStorageAdapter: ResumeStore {
     private let storage: any SessionStorage
 

@@ -1,9 +1,10 @@
 import MeshBase
 
-/// Limits the rate of handshakes. Each client beyond it is asked to return at a different time.
+/// Limits the rate of handshakes. The gateway asks each client beyond the limit to return, each at a different time.
 ///
-/// Clients whose token was accepted before go first, then other clients from their addresses: an eighth of the burst is
-/// reserved for each. All others share the rest by address. A refused token counts against its address, an accepted one doesn't.
+/// An eighth of the burst is reserved for clients whose token was accepted before. A second eighth is for them and for
+/// other clients at their addresses. All other clients share the rest, and each address has a limit. A refused token
+/// counts against the limit of its address; an accepted one doesn't.
 struct AdmissionLimit: Sendable {
     /// The longest time that a client is asked to wait.
     private static let waitMax = Duration.seconds(60)

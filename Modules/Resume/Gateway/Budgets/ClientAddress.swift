@@ -1,6 +1,7 @@
 /// Functions that read IP addresses as text, for a gateway's budgets.
 package enum ClientAddress {
-    /// Returns the key of an address in a budget: IPv4 unchanged, IPv6 by its first 64 bits, because one client may use them all.
+    /// Returns the key of an address in a budget: an IPv4 address unchanged, and the first 64 bits of an IPv6 address,
+    /// because one client may use all addresses that begin with them.
     package static func share(of address: String) -> String {
         guard let groups = groups(of: address) else { return address }
         // An IPv4-mapped IPv6 address.

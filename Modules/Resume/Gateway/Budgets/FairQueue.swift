@@ -32,7 +32,7 @@ package struct FairQueue<Work: Sendable>: Sendable {
         }
     }
 
-    /// The number of bytes that a user may start in one turn.
+    /// The number of bytes that one turn adds to a user's deficit.
     private static var quantum: Int { 16 << 10 }
     /// The cost in bytes of work without a payload.
     private static var workCost: Int { 1 << 10 }
@@ -53,10 +53,11 @@ package struct FairQueue<Work: Sendable>: Sendable {
 
     package var isEmpty: Bool { head == turns.count }
 
-    /// The number of waiting questions and writes of one user.
+    /// The number of one user's waiting operations.
     package func waitingCount(of user: String) -> Int { users[user]?.waitingCount ?? 0 }
 
-    /// Returns true if live packets of that user must be dropped. They were read before the gateway stopped reading.
+    /// Returns true if the gateway must drop this user's live packets. It read them before it stopped reading from the
+    /// user's devices.
     package func dropsLivePackets(of user: String) -> Bool { waitingCount(of: user) >= budget.waitingMax }
 
     package mutating func enter(_ work: Work, of name: String, byteCount: Int = 0) {
@@ -104,7 +105,7 @@ package struct FairQueue<Work: Sendable>: Sendable {
         return nil
     }
 
-    /// Reports that the store has answered one question of that user.
+    /// Reports that one of this user's started operations is done.
     package mutating func finish(_ name: String) {
         guard var user = users.removeValue(forKey: name), user.outstanding > 0 else { return }
         user.outstanding -= 1

@@ -2,8 +2,9 @@ import MeshBase
 
 /// A token bucket for each name, such as a user or an address.
 ///
-/// Holds at most `namesMax` names. Beyond that it forgets names that weren't used for as long as a bucket takes to fill: a new
-/// bucket is full too. If that frees no space, it forgets the least recently used half. Calls are O(1), amortized.
+/// Holds at most `namesMax` names. Beyond that it forgets names that weren't used for as long as a bucket takes to
+/// fill. Their buckets are full, as a new one is. If that frees no space, it forgets the least recently used half.
+/// Calls are O(1), amortized.
 package struct KeyedBuckets: Sendable {
     package static let namesMax = 65_536
 

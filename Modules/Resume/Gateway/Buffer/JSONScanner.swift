@@ -96,7 +96,7 @@ extension JSONScanner {
         while let byte = next, byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 { index += 1 }
     }
 
-    /// Skips the character, after white space. Returns false if another one follows.
+    /// Skips white space, then the character. Returns false if another character follows.
     private mutating func skip(_ character: Unicode.Scalar) -> Bool {
         skipSpace()
         guard next == UInt8(ascii: character) else { return false }

@@ -1,5 +1,6 @@
-/// A buffer that a gateway calls on its event loop: its functions compute briefly, and wait only by `await`. Other buffers are
-/// called from the pool of tasks, so that one that blocks can't stop a gateway's sockets.
+/// A buffer that a gateway may call on its event loop, because its functions compute briefly and wait only by `await`.
+/// The gateway calls other buffers on Swift's thread pool, so that a buffer that blocks can't stop the gateway's
+/// sockets.
 package protocol PromptReplayBuffer: ReplayBuffer {}
 
 extension MemoryReplayBuffer: PromptReplayBuffer {}

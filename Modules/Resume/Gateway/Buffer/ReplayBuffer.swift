@@ -1,32 +1,34 @@
 public import MeshBase
 
-/// A store of the last events of every stream, numbered. Implement it to give gateways another store; check the implementation
-/// with `ReplayBufferRules`.
+/// A store that numbers the events of every stream and keeps the newest ones. Implement it to use another store with
+/// gateways, and check the implementation with `ReplayBufferRules`.
 ///
-/// A stream belongs to a user, and exists from the first question about it. Its events are numbered from 1 without a
-/// gap, and the numbers of one epoch are never given twice. Requirements:
+/// A stream belongs to a user, and exists from the first call that names it. Its events are numbered from 1 without a
+/// gap, and the store never assigns a number of one epoch twice. Requirements:
 /// - The store numbers and keeps an event in one atomic step: if two processes append at once, each gets its own number.
 /// - After an append has returned, every later answer of every process includes the event, until limits trim it. An append that
 ///   throws may have happened.
-/// - A store that can't continue a stream's numbers (it is new, empty, or older than its own answers) gives that stream an
-///   epoch that it never had.
+/// - A store that can't continue a stream's numbers (because it is new or empty, or has lost events that it had already
+///   returned) gives that stream an epoch that it never had.
 /// - Every error is a `ReplayBufferError`.
 public protocol ReplayBuffer: Sendable {
     /// Appends an event to a stream and returns its position.
     ///
     /// - Returns: the event's epoch and number.
     func append(_ event: ReplayEvent, to stream: String) async throws -> ReplayPosition
-    /// Returns the range of events that the buffer holds of a stream. A stream exists from the first question about it.
+    /// Returns the range of events that the buffer holds of a stream. A stream exists from the first call that names
+    /// it.
     func standing(of stream: String) async throws -> ReplayStanding
     /// Returns the events after a position, at most `limit` of them. The page is empty if there is nothing newer.
     func page(of stream: String, after position: ReplayPosition, limit: Int) async throws -> ReplayPage
-    /// Returns notices of new events of all streams, from all processes. Each call returns its own stream. A notice may be
-    /// dropped, and is never early: when it arrives, the event can be read.
+    /// Returns notices of new events of all streams, from all processes. Each call returns a separate `AsyncStream`. A
+    /// notice may be dropped, and is never early: when it arrives, the event can be read.
     func notices() -> AsyncStream<ReplayNotice>
-    /// Returns the notices of the streams that this process serves, and perhaps of others. By default these are `notices()`.
+    /// Returns the notices of the streams that this process serves, and perhaps of others. By default, returns
+    /// `notices()`.
     ///
-    /// A store may deliver the notices of served streams only. After it has answered a question about a served stream, it must
-    /// deliver a notice of each later append, or `ReplayNotice.missed`.
+    /// A store may deliver the notices of served streams only. Once a call about a served stream has returned, the
+    /// store must deliver a notice of each later append to it, or `ReplayNotice.missed`.
     func notices(of streams: ServedStreams) -> AsyncStream<ReplayNotice>
 }
 
@@ -63,7 +65,8 @@ public struct ReplayEvent: Hashable, Sendable {
         self.json = json
     }
 
-    /// Creates an event from a store that only `append` writes to. Checks the bounds, and doesn't parse the JSON again.
+    /// Creates an event that was read from a store to which only `append` writes. Checks the bounds, but doesn't parse
+    /// the JSON again.
     package init?(stored type: String, json: [UInt8]) {
         guard Self.isName(type), json.count <= Self.jsonBytesMax else { return nil }
         self.type = type
@@ -152,8 +155,8 @@ public struct ReplayNotice: Hashable, Sendable {
     /// The event and its number.
     public var entry: ReplayEntry
 
-    /// Returns a notice that others of this stream may be missing, so that a gateway asks the buffer. Its epoch is 0, which a
-    /// store that uses it must never give to a stream.
+    /// Returns a notice that reports that other notices of this stream may be lost. A gateway that gets it asks the
+    /// buffer. Its epoch is 0, so a store that uses it must never give a stream the epoch 0.
     public static func missed(in stream: String) -> ReplayNotice {
         ReplayNotice(
             stream: stream, epoch: 0, entry: ReplayEntry(sequence: 0, event: ReplayEvent(uncheckedType: "MISSED")))
@@ -196,11 +199,11 @@ public struct ReplayBufferError: CodedError {
 
         /// The event's name or payload is invalid.
         public static let invalidEvent = Code(description: "invalidEvent")
-        /// The address isn't a store's address.
+        /// The address of the store is invalid.
         public static let invalidAddress = Code(description: "invalidAddress")
         /// The store didn't answer. An append may have happened.
         public static let unavailable = Code(description: "unavailable")
-        /// Another process has begun with another list of the store's shards, so the store did nothing.
+        /// Another process has started with a different list of shards, so the store did nothing.
         public static let otherShards = Code(description: "otherShards")
         /// The store is overloaded, and did nothing.
         public static let busy = Code(description: "busy")

@@ -14,7 +14,7 @@ public struct ReplayBufferRules: Sendable {
         public let first: any ReplayBuffer
         /// The buffer as another process sees it.
         public let second: any ReplayBuffer
-        /// Lets that much time pass for the store.
+        /// Advances the store's clock by this duration.
         public let pass: @Sendable (Duration) async throws -> Void
         /// Makes the store lose everything, as a restart without a disk would.
         public let lose: @Sendable () async throws -> Void

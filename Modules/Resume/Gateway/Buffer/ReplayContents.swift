@@ -8,7 +8,8 @@ package struct ReplayContents: Sendable {
     private struct Stream {
         let epoch: UInt64
         var newest: UInt64 = 0
-        /// The entries, from `first` on. Trimmed entries stay before it until they are half of all.
+        /// The entries, of which those from index `first` on are held. Trimmed entries before it are removed once they
+        /// are half of all.
         var entries: [(entry: ReplayEntry, at: Duration, sender: String?)] = []
         /// The number and bytes of each sender's messages, if this is a mailbox.
         var senders: [String: (count: Int, bytes: Int)] = [:]
@@ -53,9 +54,9 @@ package struct ReplayContents: Sendable {
             senders[sender] = held.count + count > 0 ? (held.count + count, held.bytes + bytes) : nil
         }
 
-        /// Removes the oldest messages until one more fits.
+        /// Removes the oldest messages until one of `byteCount` bytes fits.
         ///
-        /// - Returns: false if the oldest is another sender's and must stay.
+        /// - Returns: false if it doesn't fit, because the oldest message is another sender's and must stay.
         mutating func evict(
             for byteCount: Int, from sender: String, takenUpTo taken: UInt64, _ limits: ReplayLimits
         ) -> Bool {
@@ -72,7 +73,7 @@ package struct ReplayContents: Sendable {
             return true
         }
 
-        /// Empties the messages of senders that aren't admitted. The messages' numbers stay.
+        /// Replaces the messages of senders that aren't admitted with empty ones, which keep their numbers.
         mutating func removeMessages(notOf admitted: Set<String>) {
             guard senders.keys.contains(where: { !admitted.contains($0) }), let event = QueuedPacket.removed else {
                 return
@@ -121,7 +122,7 @@ package struct ReplayContents: Sendable {
         }
     }
 
-    /// Empties the messages in a mailbox from all other senders.
+    /// Replaces the messages in a mailbox with empty ones, except those from these senders.
     mutating func removeMessages(in name: String, notOf senders: Set<String>, _ now: Duration) {
         guard streams[name] != nil else { return }
         with(name, now) { $0.removeMessages(notOf: senders) }
@@ -157,7 +158,7 @@ package struct ReplayContents: Sendable {
             }
             streams[name] = Stream(epoch: random.next())
         }
-        // Removed from the dictionary while it changes, which avoids copying its entries.
+        // The stream is taken out of the dictionary while it changes, which avoids copying its entries.
         var stream = streams.updateValue(Stream(epoch: 0), forKey: name) ?? Stream(epoch: random.next())
         stream.trim(limits, now)
         let result = body(&stream)

@@ -1,6 +1,6 @@
 import MeshBase
 
-/// The streams that a process serves now, because it has a client of each.
+/// The streams that a process serves now: those of its connected clients.
 ///
 /// A store that knows them delivers only their notices: `ReplayBuffer.notices(of:)`. Safe to use from any thread. `add` and
 /// `remove` are O(observers).

@@ -66,10 +66,10 @@ extension GatewayConnection {
         readOn(now)
     }
 
-    /// Closes because another connection continues the session.
+    /// Closes the connection because another one continues the session.
     mutating func replaced() { close(.sessionTimedOut, "another connection continues this session") }
 
-    /// Closes because the app has disconnected the user.
+    /// Closes the connection because the app has disconnected the user.
     mutating func disconnected() { close(.disconnected, "the app has disconnected this user") }
 
     /// Asks the client to reconnect with a new token. The time is random, because many tokens may expire together.
@@ -80,14 +80,14 @@ extension GatewayConnection {
         close(.tokenExpired, isExpired ? "the token has expired" : "the token expires soon: resume with a new one")
     }
 
-    /// Closes because the gateway shuts down. The client can resume at another one.
+    /// Closes the connection because the gateway shuts down. The client can resume at another gateway.
     mutating func shutDown(retryAfter wait: Duration) {
         guard !isClosed else { return }
         send(.reconnect(after: wait))
         close(.unknownError, "this gateway is shutting down: resume")
     }
 
-    /// Closes because the app or the buffer couldn't answer. The client can resume.
+    /// Closes the connection because the app or the buffer couldn't answer. The client can resume.
     mutating func failed(_ reason: String) {
         guard !isClosed else { return }
         send(.invalidSession(reason, resumable: true))
@@ -98,9 +98,9 @@ extension GatewayConnection {
 // MARK: - The stream
 
 extension GatewayConnection {
-    /// Takes a notice that carries the next event of a client that is up to date.
+    /// Handles a notice that carries the next event for a client that is up to date.
     ///
-    /// - Returns: the frame to send; nil, and nothing has changed, in all other cases.
+    /// - Returns: the frame to send. In all other cases returns nil, and changes nothing.
     mutating func next(_ notice: ReplayNotice, _ frame: inout SharedFrame, _ now: Duration) -> [UInt8]? {
         guard unsentBytes < settings.unsentBytesMax, stalledSince == nil, case .streaming(var reader) = phase,
             reader.place.takeNext(notice, now)
@@ -108,7 +108,7 @@ extension GatewayConnection {
         phase = .streaming(reader)
         let bytes = frame.encoded(as: encoding)
         unsentBytes += bytes.count
-        // The time at which the socket became full must be noted.
+        // The socket has just become full, so record the time.
         if unsentBytes >= settings.unsentBytesMax { trackBackpressure(now) }
         return bytes
     }

@@ -3,8 +3,9 @@ import MeshResume
 
 /// One connection of a gateway as a value: frames, answers and times go in; frames and directives come out.
 ///
-/// It reads its user's stream only as fast as the socket takes it. If a notice carries the next event, the connection sends that;
-/// otherwise it reads the buffer. So no event is skipped or repeated, and a slow client occupies no more than a page.
+/// It reads its user's stream only as fast as the socket takes it. If a notice carries the next event, the connection
+/// sends that; otherwise it reads the buffer. So no event is skipped or repeated, and the frames that wait for a slow
+/// client are bounded by `unsentBytesMax` and one page.
 struct GatewayConnection: Sendable {
     enum Phase: Sendable {
         case awaitingHandshake
@@ -169,7 +170,8 @@ extension GatewayConnection {
         return due
     }
 
-    /// Notes sent bytes of a client that is up to date. Otherwise returns false, and changes nothing.
+    /// Records that the socket has sent bytes, if the client is up to date. Otherwise returns false, and changes
+    /// nothing.
     mutating func takesFlush(_ count: Int) -> Bool {
         guard stalledSince == nil, case .streaming(let reader) = phase, reader.place.isUpToDate else { return false }
         unsentBytes = max(0, unsentBytes - count)

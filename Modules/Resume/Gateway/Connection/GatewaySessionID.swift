@@ -2,8 +2,8 @@ import MeshBase
 
 /// A session's ID, opaque to clients: the stream's epoch, a hash of the stream's name, and a nonce.
 ///
-/// So any process can continue any session, a stream with a new epoch refuses earlier sessions (K20), and a cursor of one user's
-/// stream isn't accepted for another's. The ID isn't secret and grants no access: the token does.
+/// So any process can continue any session, a stream with a new epoch refuses earlier sessions, and a cursor of one
+/// user's stream isn't accepted for another's. The ID isn't secret and grants no access: the token does.
 package struct GatewaySessionID: Hashable, Sendable {
     package let epoch: UInt64
     let mark: UInt64

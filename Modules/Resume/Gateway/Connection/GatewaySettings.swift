@@ -19,7 +19,8 @@ public struct GatewaySettings: Sendable {
     package var pageEntries = 100
     /// Number of bytes waiting for the socket at which the connection stops reading the buffer. One page may exceed it.
     package var unsentBytesMax = 256 << 10
-    /// Maximum time for which that many bytes may wait. Then the connection is closed, and the client can resume.
+    /// Maximum time for which `unsentBytesMax` bytes may wait. After it the gateway closes the connection, and the
+    /// client can resume.
     package var stallTimeout = Duration.seconds(30)
     /// Time without a notice or page after which a connection asks the buffer whether it has missed a notice.
     package var catchUpInterval = Duration.seconds(30)
@@ -43,6 +44,6 @@ public enum GatewayDirective: Hashable, Sendable {
     case locate(stream: String)
     /// Ask the buffer for a page, and answer with `read`.
     case read(stream: String, after: ReplayPosition, limit: Int)
-    /// Closes the connection, after which no instruction follows.
+    /// Close the connection, after which no instruction follows.
     case close(CloseCode, reason: String)
 }

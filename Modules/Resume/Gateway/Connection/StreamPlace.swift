@@ -10,7 +10,7 @@ struct StreamPlace: Hashable, Sendable {
     /// The newest sequence that this connection knows of.
     private(set) var newest: UInt64
     private(set) var isReading = false
-    /// True if the buffer must be asked: a notice had another epoch, or none came for a long time.
+    /// True if the buffer must be asked: a notice had another epoch, none came for a long time, or a read failed.
     private var needsCheck = false
     /// The time of the last report of the newest sequence, from the buffer or a notice.
     private(set) var reportedAt: Duration

@@ -26,13 +26,13 @@ struct MailboxConnection: Sendable {
     /// The lifetime of the token; nil if it doesn't expire.
     var token: TokenLifetime?
     var will: [UInt8] = []
-    /// The device's presence. Written again, as `admitted` is, if the store has lost it.
+    /// The device's presence. The connection writes it and `admitted` again if the store has lost them.
     var presence: [UInt8]?
     /// True once the store knows that this connection holds the mailbox.
     var isClaimed = false
     /// True if another connection holds the mailbox or the app has removed it. The will isn't published then.
     private(set) var isReplaced = false
-    /// True while the store's answer to `find` is awaited. There is one question at a time.
+    /// True while the store's answer to `find` is awaited. Only one `find` is in progress at a time.
     private var isFinding = false
     private var wantsAll = false
     private var wantsCheck = false
@@ -54,15 +54,15 @@ struct MailboxConnection: Sendable {
     var writeCount = 0
     /// True if the gateway serves this mailbox's stream for this connection.
     var isServed = false
-    /// True while nothing is read from the device, for any of the next three reasons.
+    /// True while the gateway reads nothing from the device, because any of the next three properties is true.
     private var isPaused = false
     /// True if many of the device's writes wait for the store.
     private var isBehind = false
     /// True if the device or its user has sent frames too fast.
     private var isThrottled = false
-    /// True if much work of the user waits for the store.
+    /// True if many operations of the user wait for the store.
     private var isStrained = false
-    /// The number of frames above the device's rate since it was exceeded.
+    /// The number of frames above the device's rate since the last `tick`.
     private var excessFrameCount = 0
     private(set) var directives: [MailboxDirective] = []
     private let settings: MailboxSettings
@@ -107,7 +107,7 @@ struct MailboxConnection: Sendable {
         direct(.close(code, reason: reason))
     }
 
-    /// Closes because the app has disconnected the user.
+    /// Closes the connection because the app has disconnected the user.
     mutating func disconnected() { close(.disconnected, "the app has disconnected this user") }
 
     mutating func write(_ write: MailboxWrite) {
@@ -154,15 +154,15 @@ struct MailboxConnection: Sendable {
         write(.set(challenge, name: MailboxValue.holder, stream: name, number: 0))
     }
 
-    /// Closes because the app has removed this mailbox. Nothing more is written to it.
+    /// Closes the connection because the app has removed this mailbox. Nothing more is written to the mailbox.
     mutating func removed() {
         isReplaced = true
         takenIsWritten = true
         close(.authenticationFailed, "this device was removed")
     }
 
-    /// Closes if another connection holds this mailbox. Otherwise writes the presence again if an earlier connection's will has
-    /// overwritten it.
+    /// Closes the connection if another one holds this mailbox. Otherwise writes the presence again if an earlier
+    /// connection's will has overwritten it.
     mutating func check(_ values: [String: [UInt8]]) {
         if isClaimed, let holder = values[MailboxValue.holder], holder != challenge {
             isReplaced = true
@@ -279,7 +279,7 @@ extension MailboxConnection {
         find()
     }
 
-    /// Asks the store for changed values, one question at a time.
+    /// Asks the store for changed values, with one request at a time.
     ///
     /// - Parameters:
     ///   - all: asks for all values.
@@ -343,10 +343,10 @@ extension MailboxConnection {
 /// The names of a mailbox's values.
 package enum MailboxValue {
     static let presence = "presence"
-    /// The IDs of the senders that it admits, 32 bytes each.
+    /// The IDs of the senders that the mailbox admits, 32 bytes each.
     package static let admitted = "admitted"
     static let taken = "taken"
-    /// The challenge of the connection that opened it last.
+    /// The challenge of the connection that opened the mailbox last.
     static let holder = "holder"
     /// Never set. A change of this name reports that the app has removed the mailbox.
     static let removed = "removed"

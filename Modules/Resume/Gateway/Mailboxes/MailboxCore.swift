@@ -2,13 +2,13 @@ import MeshBase
 package import MeshMailbox
 import MeshResume
 
-/// The mailboxes of one gateway process as a value without I/O or clock. Input from sockets, the app and the store goes in,
-/// each with the time since a common start. Frames and questions for each connection come out.
+/// The mailboxes of one gateway process as a value without I/O or clock. Input from sockets, the app and the store goes
+/// in, each with the time since a common start. Frames and directives for each connection come out.
 ///
-/// A mailbox's ID is the hash of a public key. The device that proves that it has this key holds the mailbox, on its newest
-/// connection. A mailbox accepts messages only from devices that it follows. Each call names its connection by a key that is
-/// never reused; a call with an unknown key does nothing. A call costs O(1). A change of a device's presence costs O(its
-/// followers here).
+/// A mailbox's ID is the hash of a public key. The device that proves that it has the private key holds the mailbox, on
+/// its newest connection. A mailbox accepts messages only from devices that it follows. Each call names its connection
+/// by a key that is never reused; a call with an unknown key does nothing. A call costs O(1). A change of a device's
+/// presence costs O(its followers here).
 package struct MailboxCore: Sendable {
     /// A function that checks a signature. Returns the ID of the public key; nil if the signature isn't valid for it.
     package typealias Proof = @Sendable (_ publicKey: [UInt8], _ signature: [UInt8], _ signed: [UInt8]) -> MailboxID?
@@ -23,7 +23,7 @@ package struct MailboxCore: Sendable {
         var askedAt: Duration
         /// True while the store's answer is awaited.
         var isAsked = false
-        /// True if something has changed since that question.
+        /// True if the mailbox has changed since the last request to the store.
         var isStale = false
     }
 
@@ -70,7 +70,7 @@ package struct MailboxCore: Sendable {
     /// Adds a connection under a new key.
     /// - Parameters:
     ///   - challenge: `MailboxFrame.challengeByteCount` random bytes, which can't be predicted.
-    ///   - address: the client's IP address, which has a share of the admission.
+    ///   - address: the client's IP address, by which admission is shared.
     package mutating func open(_ key: Int, challenge: [UInt8], from address: String? = nil, _ now: Duration) {
         addresses[key] = address.map { ClientAddress.share(of: $0) }
         connections[key] = MailboxConnection(settings, challenge: challenge, now)
@@ -283,7 +283,7 @@ extension MailboxCore {
         }
     }
 
-    /// Closes because the app or the store couldn't answer.
+    /// Closes the connection because the app or the store couldn't answer.
     package mutating func failed(on key: Int, _ now: Duration) {
         resolveAdmission(nil, key, now)
         with(key) { $0.close(.unknownError, "try again later") }
@@ -484,8 +484,8 @@ extension MailboxCore {
         }
     }
 
-    /// Holds the post back and asks the store again, at most once a second, because the mailbox may admit this device by now.
-    /// Refuses the post if no question is due and no earlier post waits for an answer.
+    /// Holds the post back and asks the store again, at most once a second, because the mailbox may admit this device
+    /// by now. Refuses the post if it is too early to ask again and no earlier post to that mailbox is held back.
     private mutating func holdBack(_ post: MailboxPost, _ askedAt: Duration, _ key: Int, _ now: Duration) {
         let reason = "that mailbox doesn't admit this device"
         guard post.number != 0 else { return }
@@ -502,7 +502,8 @@ extension MailboxCore {
     private mutating func retryHeldBack(_ stream: String, _ now: Duration) {
         for key in views[stream]?.followers.sorted() ?? [] {
             guard let posts = with(key, { $0.takeHeldBack(to: stream) }), !posts.isEmpty else { continue }
-            // Refuses a device that isn't admitted, unless the store took a second or more to answer: then asks again.
+            // Refuses the posts of a device that still isn't admitted. If the store took a second or more to answer,
+            // asks it again instead.
             for post in posts { self.post(post, key, now) }
         }
     }
@@ -542,7 +543,7 @@ extension MailboxCore {
 
     @discardableResult
     private mutating func with<Result>(_ key: Int, _ body: (inout MailboxConnection) -> Result) -> Result? {
-        // Removed from the dictionary while it changes, which avoids copying its contents.
+        // The connection is taken out of the dictionary while it changes, which avoids copying its contents.
         guard var connection = connections.removeValue(forKey: key) else { return nil }
         let result = body(&connection)
         for directive in connection.takeDirectives() { directives.append((key, directive)) }

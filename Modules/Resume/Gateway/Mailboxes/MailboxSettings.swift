@@ -10,8 +10,9 @@ public struct MailboxSettings: Sendable {
     let openTimeout = Duration.seconds(10)
     /// Maximum number of a user's mailboxes at all gateways. A mailbox that wasn't opened for `MailboxBounds.idle` doesn't count.
     package var mailboxesPerUser = 64
-    /// Maximum number of a device's frames in a burst. All devices of a user together may send twice as many. Beyond it the
-    /// gateway reads nothing from the device for up to a second, and closes a device that still sends as many again.
+    /// Maximum number of a device's frames in a burst. All devices of a user together may send twice as many. Beyond it
+    /// the gateway reads nothing from the device for up to a second. It closes the connection if as many frames again
+    /// arrive in that time.
     package var framesAtOnce = 20_000
     /// Maximum number of a device's frames per second, after a burst.
     public var framesPerSecond = 10_000
@@ -22,11 +23,11 @@ public struct MailboxSettings: Sendable {
     package var writesMax = 256
     /// Number of bytes waiting for the socket at which live packets are dropped and the queue isn't read.
     package var unsentBytesMax = 512 << 10
-    /// Maximum time for which that many bytes may wait before the connection is closed.
+    /// Maximum time for which `unsentBytesMax` bytes may wait before the gateway closes the connection.
     package var stallTimeout = Duration.seconds(30)
     /// Maximum number of messages read from the queue at a time.
     package var pageEntries = 32
-    /// Time without a notice or page after which the store is asked whether a notice was missed.
+    /// Time without a notice or page after which a connection asks the store whether it has missed a notice.
     package var catchUpInterval = Duration.seconds(30)
 
     /// Token times. The server copies them from `GatewaySettings`.

@@ -1,13 +1,14 @@
-/// A store of devices' mailboxes: for each a queue, which is a stream of the buffer, and a few named values. All
-/// processes share it. Check an implementation with `ReplayBufferRules` and `MailboxStoreRules`.
+/// A store of devices' mailboxes. Each mailbox has a queue, which is a stream of the buffer, and a few named values.
+/// All processes share the store. Check an implementation with `ReplayBufferRules` and `MailboxStoreRules`.
 ///
 /// Requirements:
 /// - After a value was set, every later answer of every process includes it, until the stream is dropped.
 /// - Every process receives every change and every passed packet, whichever process caused it.
 /// - A sender may hold a share of a mailbox and no more: `MailboxBounds`. A sender's values have names that begin with
 ///   `latest/`, the sender's ID and `/`. All other values are the owner's.
-/// - Setting the value `admitted`, which is the IDs of all admitted senders in 32 bytes each, removes the contents of all other
-///   senders: their values and the bytes of their queued messages. The numbers of those messages stay.
+/// - Setting the value `admitted`, which contains the IDs of all admitted senders in 32 bytes each, removes the
+///   contents of all other senders: their values and the bytes of their queued messages. The numbers of those messages
+///   stay.
 /// - Every error is a `ReplayBufferError`.
 public protocol MailboxStore: ReplayBuffer {
     /// Appends a sender's message to a mailbox's queue, as `append(_:to:)` does.
@@ -38,11 +39,12 @@ public protocol MailboxStore: ReplayBuffer {
     func values(_ names: [String]?, of stream: String) async throws -> [String: [UInt8]]
     /// Sends bytes to every process without keeping them.
     func pass(_ bytes: [UInt8], to stream: String) async throws
-    /// Returns changes of all mailboxes other than events. Each call returns its own stream. A change may be dropped.
+    /// Returns changes of all mailboxes other than events. Each call returns a separate `AsyncStream`. A change may be
+    /// dropped.
     func words() -> AsyncStream<MailboxWord>
-    /// Returns changes of the mailboxes that this process serves, and perhaps of others. By default these are `words()`.
+    /// Returns changes of the mailboxes that this process serves, and perhaps of others. By default, returns `words()`.
     ///
-    /// The rules of `notices(of:)` apply. If changes may be missing, `MailboxWord.missed` follows.
+    /// The rules of `notices(of:)` apply. If changes may be missing, the store delivers `MailboxWord.missed`.
     func words(of streams: ServedStreams) -> AsyncStream<MailboxWord>
 }
 

@@ -46,7 +46,7 @@ package struct MailboxValues: Sendable {
 
     /// Registers a user's mailbox.
     ///
-    /// - Returns: the mailboxes removed for it; nil if the user or the store has too many.
+    /// - Returns: the mailboxes that were removed to make this one fit; nil if the user or the store has too many.
     package mutating func enrol(
         _ mailbox: String, of user: String, max: Int, _ now: Duration
     ) -> [String]? {

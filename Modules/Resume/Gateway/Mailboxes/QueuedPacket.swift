@@ -13,14 +13,15 @@ package enum QueuedPacket {
         return ReplayEvent(stored: type, json: [quote] + text + [quote])
     }
 
-    /// Returns the base64 digits with which every message of that sender begins, after the quote: those that depend only on
-    /// its ID.
+    /// Returns the base64 digits with which every message of that sender begins, after the opening quote. They depend
+    /// only on the sender's ID.
     package static func mark(of sender: String) -> [UInt8] {
         guard let id = MailboxID(sender) else { return [] }
         return Array(Data(id.bytes).base64EncodedData().prefix(42))
     }
 
-    /// - Returns: nil if the event isn't a message, because another program has written to the store.
+    /// - Returns: nil if the event isn't a message: its contents were removed, or another program has written to the
+    ///   store.
     package static func read(_ event: ReplayEvent) -> (from: MailboxID, bytes: [UInt8])? {
         guard event.type == type, event.json.count >= 2,
             let bytes = Data(base64Encoded: Data(event.json[1..<(event.json.count - 1)])),

@@ -45,8 +45,8 @@ struct CoderScratch: ~Copyable {
     /// Maximum capacity in bytes of a name buffer that is kept for the next message.
     static var nameBytesMax: Int { 16_384 }
 
-    /// Lends the calling thread's scratch to `body`. If that scratch is in use, because a value's own coding uses a codec,
-    /// `body` gets a temporary one.
+    /// Lends the calling thread's scratch to `body`. If it is in use, because a value's own `encode(to:)` or
+    /// `init(from:)` calls a codec, `body` gets a temporary one.
     @inline(__always)
     static func withScratch<Result, Failure: Error>(
         _ body: (UnsafeMutablePointer<CoderScratch>) throws(Failure) -> Result

@@ -12,7 +12,7 @@ public import MeshIdentity
 /// Types that conform to `WireCodable` take the direct path: numbered fields, without Codable. All others go through
 /// Codable: named fields, with each name written once per message. A reader accepts both.
 public struct CompactCodec: PayloadCodec {
-    /// Selects speed, or equal bytes for equal values.
+    /// A choice between speed and equal bytes for equal values.
     public enum Mode: Hashable, Sendable {
         /// Writes sets and dictionaries in their order in memory.
         case fast
@@ -30,16 +30,16 @@ public struct CompactCodec: PayloadCodec {
     public let depthMax: Int
     /// True if the codec uses conformances to `WireCodable`.
     public let usesDirectPath: Bool
-    /// True if the names of a message that goes through Codable come before its value, instead of at their first use.
-    /// A `FrameEncoder` that interns names finds them there and sends their numbers instead. It always encodes its own
-    /// payloads this way. Readers accept both.
+    /// True if the field names of a Codable message come before its value, instead of at their first use. A
+    /// `FrameEncoder` that interns names can then replace them by numbers. It always uses this form for payloads that
+    /// it encodes itself. Readers accept both forms.
     public let namesFirst: Bool
 
     /// Creates a codec with these options. Every `CompactCodec` can read its output, whatever the options.
     ///
     /// - Parameters:
     ///   - depthMax: 1 to 128; the limit keeps hostile input from exhausting the stack.
-    ///   - usesDirectPath: false writes everything through Codable, for peers that know the types only by name.
+    ///   - usesDirectPath: false writes everything through Codable, for peers whose types aren't `WireCodable`.
     ///   - namesFirst: true for payloads that are encoded before a connection's `FrameEncoder` gets them.
     @inlinable
     public init(mode: Mode = .fast, depthMax: Int = 32, usesDirectPath: Bool = true, namesFirst: Bool = false) {
@@ -123,14 +123,14 @@ public struct CompactCodec: PayloadCodec {
 // MARK: - The direct path
 
 extension CompactCodec {
-    /// Encodes a value on the direct path. Skips the search for the conformance.
+    /// Encodes a value on the direct path. Saves the lookup of the conformance that `encode(_:)` needs.
     /// - Throws: `tooDeep`; `encodingFailed` if two keys of a dictionary have one name.
     @inlinable
     public func encode<Value: WireValue>(direct value: Value) throws(WireError) -> [UInt8] {
         try withWriter { value.write(to: &$0, as: .element) }
     }
 
-    /// Decodes a value of the direct path. Skips the search for the conformance.
+    /// Decodes a value on the direct path. Saves the lookup of the conformance that `decode(_:from:)` needs.
     /// - Throws: `WireError`.
     @inlinable
     public func decode<Value: WireValue>(

@@ -1,5 +1,6 @@
-// A type may need other values than a block holds: a version has widened the numbers, or a type reads one by one the
-// elements that another type wrote as an array. The reader then first expands the block into a list.
+// A type can't always read a block directly. One of its versions may have changed the width of the numbers, or the type
+// may decode one by one the elements that another type wrote as an array. The reader then first expands the block into
+// a list.
 
 extension CompactReader {
     /// Reads a block and returns the list of the same values.

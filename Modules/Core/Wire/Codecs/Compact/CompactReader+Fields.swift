@@ -1,5 +1,5 @@
 // Finding fields in records. Numbered fields are in ascending order, so a reader that asks in that order never goes back.
-// Named fields can be in any order, but usually are in the reader's.
+// Named fields can be in any order, but are usually in the order in which the reader asks.
 
 extension CompactReader {
     /// Moves past the head of a numbered field if that field comes next.

@@ -233,7 +233,7 @@ extension CompactReader {
         return text
     }
 
-    /// Offset of the last name. Names up to it have been checked.
+    /// Offset of the name that was numbered last. Names up to this offset are known to be UTF-8.
     private var lastNameOffset: Int { names[names.count - 1].map { Int($0.offset) } ?? -1 }
 
     /// Returns the UTF-8 of the name with that number.

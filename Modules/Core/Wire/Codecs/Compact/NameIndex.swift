@@ -15,7 +15,7 @@ struct NameIndex: ~Copyable {
 
     @inlinable deinit { entries?.deallocate() }
 
-    /// Numbers a name on the first pass over it. A second pass changes nothing.
+    /// Gives a name the next number. Does nothing if the reader has passed this offset before.
     mutating func define(offset: Int, count length: Int) {
         guard count < CompactLimit.texts else { return }
         if count == capacity { grow() }

@@ -39,7 +39,7 @@ struct StringIndex: ~Copyable {
         capacity = 0
     }
 
-    /// Numbers a string on the first pass over it. A second pass changes nothing.
+    /// Gives a string the next number. Numbers nothing if the reader has passed this offset before.
     ///
     /// - Parameter text: Empty if the string is skipped.
     mutating func define(offset: Int, count length: Int, text: String) {

@@ -22,11 +22,12 @@ public import MeshFoundation
 ///         }
 ///     }
 ///
-/// The numbers are the contract between versions: never give one to another field. A reader skips fields that it doesn't
-/// know. An absent field is nil if it is optional, otherwise the read throws `WireError.Code.missingField`.
+/// The numbers are the contract between versions: never reuse one for another field. A reader skips fields that it
+/// doesn't know. An absent field is nil if it is optional, otherwise the read throws `WireError.Code.missingField`.
 ///
-/// Give the keys the names that Codable writes. Then a `WireCodable` type can read what a peer wrote through Codable. A
-/// Codable type can read what this one wrote if its coding keys are `Int`s with the same numbers.
+/// Give the keys the names that Codable writes. Then a `WireCodable` type can read values that a peer wrote through
+/// Codable. A Codable type can read values of a `WireCodable` type if its coding keys have `Int` raw values with the
+/// same numbers.
 ///
 /// `CompactCodec` finds the conformance itself, also in the fields of a Codable type.
 public protocol WireCodable: WireValue {

@@ -73,12 +73,12 @@ extension Set: WireValue where Element: WireValue {
     }
 }
 
-/// As in Codable, `String` and `Int` keys, and keys that convert to a coding key, are the names of a record's fields.
-/// Other keys make a list of alternating keys and values.
+/// A dictionary has the same form as in Codable. If its keys are `String`, `Int` or `CodingKeyRepresentable`, it is a
+/// record and the keys are the names of its fields. Otherwise it is a list of alternating keys and values.
 extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
     @inlinable public static var wireKind: WireKind { .namedRecord }
 
-    /// Writes the entries as a list. A deterministic codec sorts them by name, or by the bytes of the keys.
+    /// Writes the entries as a record or a list. A deterministic codec sorts them by name, or by the bytes of the keys.
     public func write(to writer: inout CompactWriter, as head: WireHead) {
         if Self.isSpecialized, !writer.isDeterministic { return writeSpecialized(to: &writer, as: head) }
         if Key.isWireName { return writeNamed(to: &writer, as: head) }

@@ -1,6 +1,6 @@
 // An integer's kind depends on its value, not on its type's width, so that a version of an app can widen a field.
 
-/// An integer type of the wire. The conformances differ only in how they write an array.
+/// An integer type that the direct path can write. The conformances differ only in the kind of an array.
 public protocol WireInteger: WireValue, FixedWidthInteger {
     /// The kind of an array of these integers.
     static var wireListKind: WireKind { get }

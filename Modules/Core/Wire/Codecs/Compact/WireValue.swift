@@ -17,7 +17,7 @@ public protocol WireValue {
     /// - Parameter kind: The kind of the written value. The reader has just passed it.
     init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError)
 
-    /// Writes an array of these integers. Fixed-width numbers are written as one block.
+    /// Writes an array of values of this type. Arrays of numbers, dates and UUIDs are written as one block.
     static func writeList(_ values: [Self], to writer: inout CompactWriter, as head: WireHead)
     /// Reads an array that `writeList` wrote, or a list of single values.
     static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Self]
@@ -109,7 +109,7 @@ extension CompactReader {
         return elements
     }
 
-    /// Reads a block of another kind than `Element` writes.
+    /// Reads a block of a kind that `Element` doesn't write.
     @inlinable
     mutating func readExpanded<Element: WireValue>(_ kind: WireKind) throws(WireError) -> [Element] {
         var elements: [Element] = []

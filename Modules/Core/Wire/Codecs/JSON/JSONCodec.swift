@@ -5,8 +5,9 @@ public import MeshIdentity
 ///
 /// Dates are seconds since 2001 with all their digits, infinities and NaN are strings, and `Data` is Base64.
 ///
-/// `encode` throws for values that Foundation's JSON would lose: `Decimal.nan`, a URL with a base, an optional that holds
-/// nil, a dictionary whose keys share a name, and one value that is encoded as two.
+/// `encode` throws for values that Foundation's JSON would lose: `Decimal.nan`, a URL with a base, an optional that
+/// holds nil, and a dictionary in which two keys have the same name. It also throws if a type encodes two values where
+/// one is expected.
 ///
 /// Equal values give equal bytes, unless they contain a set, or a dictionary whose keys aren't strings or integers.
 public struct JSONCodec: PayloadCodec {

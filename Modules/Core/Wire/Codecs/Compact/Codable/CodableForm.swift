@@ -1,5 +1,6 @@
-/// A type of the standard library or Foundation whose Codable form is coded here, without the containers of its own
-/// `encode(to:)` and `init(from:)`. The bytes are the same. This saves a container, and two indirect calls per element.
+/// A type of the standard library or Foundation that this library codes itself, without the containers of the type's
+/// own `encode(to:)` and `init(from:)`. The bytes are the same. This saves a container, and two indirect calls per
+/// element.
 protocol CodableForm {
     // No method returns an optional: for a generic type, the runtime looks the optional type up on each call.
 

@@ -2,8 +2,8 @@ import MeshFoundation
 
 /// The state that all containers of one message share. They hold a pointer to it and no other reference.
 ///
-/// There is one cursor. The container that used it last owns it, and continues there. That is where the next field is if
-/// fields are read in the order in which they were written. Any other container restarts at its beginning.
+/// There is one cursor. The container that used it last owns it and continues there. If a type reads fields in the
+/// order in which they were written, its next field is at the cursor. Any other container restarts at its beginning.
 struct DecodeState: ~Copyable {
     var reader: CompactReader
     let usesDirectPath: Bool
@@ -17,7 +17,8 @@ struct DecodeState: ~Copyable {
     /// If a list has the cursor: the number of its elements after the cursor.
     var listRemaining = 0
     private var lastSerial: UInt32 = 0
-    /// A record in which the type knows no field, and the name of a field: usually an enum case of a newer version.
+    /// The offset of a record that has only fields unknown to the type, and the name of one of them. Usually the field
+    /// is an enum case of a newer version.
     var unknownCase: (start: Int, name: String)?
 
     /// Memory of containers that aren't cached.
@@ -94,7 +95,7 @@ extension DecodeState {
         _ type: Value.Type, _ written: WireKind, in state: UnsafeMutablePointer<DecodeState>
     ) throws -> Value {
         var kind = written
-        // An optional removes one mark itself.
+        // The `init(from:)` of an optional removes one mark itself.
         if _slowPath(kind == .some), !(type is any OptionalValue.Type) {
             while kind == .some { kind = try state.pointee.reader.readKind() }
         }
