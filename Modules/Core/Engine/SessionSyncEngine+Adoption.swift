@@ -277,6 +277,9 @@ public struct SessionMembership: Hashable, Sendable, Codable {
 
     /// Maximum number of open members. An engine refuses a record with more, and a full group admits no newcomer.
     package static let openMax = 16
+    /// Maximum number of sequences that a source may skip after events that are held, far more than it may have
+    /// unconfirmed. A store fills them with empty entries.
+    package static let skipMax: UInt64 = 1 << 20
 
     /// An open member, whose events are accepted.
     public struct Member: Hashable, Sendable, Codable {

@@ -98,10 +98,6 @@ struct SourceTable: Sendable {
     /// Maximum number of sources: the local one and 1024 others.
     static var countMax: Int { 1025 }
 
-    /// Maximum number of sequences that a source may skip after events of it that are held. A store fills them with
-    /// empty entries. Far more than the events that a source may have unconfirmed.
-    static var skipMax: UInt64 { 1 << 20 }
-
     init(local: SessionSource) {
         records = [SourceRecord(local)]
     }
@@ -268,7 +264,7 @@ struct SourceTable: Sendable {
 
     /// True if a source's next event may have that sequence. Its first one may have any.
     func maySkip(to next: UInt64, from last: UInt64) -> Bool {
-        last == 0 || next <= last || next - last <= Self.skipMax
+        last == 0 || next <= last || next - last <= SessionMembership.skipMax
     }
 
     /// Raises the first sequence of a source that counts. Never lowers it: a lower one comes from an older copy of the

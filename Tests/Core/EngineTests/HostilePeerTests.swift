@@ -117,7 +117,7 @@ import Testing
         let (checkpoint, metadata) = try copy(by: &founder, for: &joiner)
         #expect(checkpoint.log.map(\.sequence) == [1, 2, 3, 4])
         let source = founder.source
-        let far = SourceTable.skipMax + 2
+        let far = SessionMembership.skipMax + 2
         let changes: [(name: String, isHonest: Bool, change: (inout SessionCheckpoint<[String], String>) -> Void)] = [
             ("as it was", true, { _ in }),
             (
@@ -173,9 +173,30 @@ import Testing
         }
     }
 
+    /// A store keeps a source's events by sequence, so a fold of the second one would lose the first at a relaunch.
+    @Test func `A fold keeps the events of a source together, whatever their stamps`() throws {
+        var phone = makeEngine("phone", incarnation: 1)
+        for number in 0..<40 { _ = try phone.submitLocal("\(number)", at: noon + Double(number)) }
+        var tablet = makeEngine("tablet", incarnation: 3)
+        let first = try tablet.submitLocal("first", at: noon + 500)
+        var second = try tablet.submitLocal("second", at: noon + 500)
+        second.metadata.stamp = HybridTimestamp(milliseconds: (noon - 1).millisecondsSince1970)
+        for event in [first, second] { _ = try phone.receive(event) }
+        #expect(phone.state.first == "second" && phone.state.last == "first")
+
+        var pair = EnginePair(phone: phone, watch: makeEngine("watch", incarnation: 2))
+        pair.now = noon + 600
+        for _ in 0..<8 { try pair.exchange() }
+        #expect(pair.phone.confirmedCount >= 42 && pair.watch.state == pair.phone.state)
+        for engine in [pair.phone, pair.watch] {
+            let image = engine.image
+            #expect(image.log.allSatisfy { $0.sequence > image.base.vector[$0.source] })
+        }
+    }
+
     /// Regression: a store couldn't write any more after a member had skipped 2^40 of its own sequences.
     @Test func `A member can't skip more sequences than a store fills`() throws {
-        let most = 1 + SourceTable.skipMax
+        let most = 1 + SessionMembership.skipMax
         for (first, expected) in [(most, most), (most + 1, 1), (1 << 40, 1)] {
             var pair = try EnginePair.joined()
             _ = try pair.phone.receive(pair.watch.submitLocal("second", at: pair.now))

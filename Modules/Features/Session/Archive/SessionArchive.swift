@@ -49,9 +49,6 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     private var encodedSource: SessionSource?
     private let codec = CompactCodec()
 
-    /// Maximum number of sequences that a source may skip. The engine accepts no more.
-    private static var voidMax: UInt64 { 1 << 20 }
-
     /// Creates the archive of one session of one feature. Reads nothing yet: call `load()`.
     ///
     /// - Throws: `StorageError.Code.oversized` if the feature ID is too long for the names in the store.
@@ -167,7 +164,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         let number = number(of: record.source)
         // Fill sequences that the source skipped when it joined, because a journal has no holes.
         if next[number] > 0, next[number] < record.sequence {
-            guard record.sequence - next[number] <= Self.voidMax else {
+            guard record.sequence - next[number] <= SessionMembership.skipMax else {
                 throw StorageError(
                     .oversized, "\(record.source) skips \(record.sequence - next[number]) sequences")
             }
