@@ -73,7 +73,7 @@ struct ExchangeSchedule {
     mutating func schedule(_ pace: Pace, at due: Date) { (scheduled, self.due) = (pace, due) }
 
     /// Returns true if the scheduled control is due soon enough to leave together with shown values that leave now.
-    func ridesWithShownValues(at moment: Date, within slack: Duration) -> Bool {
+    func leavesWithShownValues(at moment: Date, within slack: Duration) -> Bool {
         guard scheduled == .regular, let due else { return false }
         return due.timeIntervalSince(moment) <= 2 * slack.seconds
     }
@@ -161,9 +161,9 @@ extension SessionCore {
     }
 
     /// Sends the scheduled control together with this round's shown values, if the control is due soon.
-    mutating func exchangeBesideShownValues() {
+    mutating func exchangeWithShownValues() {
         guard hasShownValuesToSend,
-            exchange.ridesWithShownValues(at: moment.now, within: configuration.exchangeInterval / 8)
+            exchange.leavesWithShownValues(at: moment.now, within: configuration.exchangeInterval / 8)
         else { return }
         exchangeNow()
     }
@@ -210,8 +210,8 @@ extension SessionCore {
         if pace == .quiescent, reachablePeerIDs.contains(where: { $0 < engine.localPeerID }) {
             interval += configuration.exchangeInterval
         }
-        if let suspicion = secondsUntilSuspicion { interval = min(interval, .seconds(suspicion)) }
         if pace == .regular, let wait = waitForShownValues(after: interval) { interval = wait }
+        if let suspicion = secondsUntilSuspicion { interval = min(interval, .seconds(suspicion)) }
         exchange.schedule(pace, at: moment.now + interval.seconds)
         directives.exchangeIn = interval
         silenceMaximum = max(silenceMaximum, interval)

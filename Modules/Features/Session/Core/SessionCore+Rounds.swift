@@ -84,7 +84,7 @@ extension SessionCore {
     /// - Returns: nil if there is nothing to do.
     mutating func takeRound() -> OutgoingRound<State, Event>? {
         guard isRunning, outgoing.needsRound else { return nil }
-        exchangeBesideShownValues()
+        exchangeWithShownValues()
         var outgoing = outgoing.takeAll()
         if engine.isBehind {
             // Don't send a state that lacks held events.
