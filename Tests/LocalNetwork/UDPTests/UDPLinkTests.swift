@@ -32,6 +32,19 @@
             await watch.link.close()
         }
 
+        @Test("The refusals of a link that was never opened end when it is closed")
+        func neverOpened() async throws {
+            let peer = TestPeer()
+            let (refusals, hasEnded) = (peer.link.refusals(), Locked(false))
+            Task {
+                for await _ in refusals {}
+                hasEnded.withLock { $0 = true }
+            }
+            await peer.link.close()
+            try await eventually("the end of the stream") { hasEnded.withLock { $0 } }
+            #expect(throws: LinkError(.closed)) { try peer.open() }
+        }
+
         @Test("A peer at a known place is dialed, also over IPv6", arguments: ["127.0.0.1", "::1"])
         func manual(address: String) async throws {
             let watch = TestPeer(address: address)

@@ -21,6 +21,13 @@ import Testing
             broken, as: "codec.broken", rules: CodecConformance.rules.filter { $0.id == rule })
         #expect(report[rule: rule]?.outcome == .failed)
     }
+
+    @Test func `a rule with an exemption is skipped, with its reason`() async throws {
+        let rules = CodecConformance.rules.map { rule in rule.unless { _ in "the codec can't \(rule.id)" } }
+        let report = await CodecConformance.examine(BrokenCodec(number: 0), as: "codec.broken", rules: rules)
+        #expect(report.rows.map(\.outcome) == rules.map { _ in .skipped })
+        #expect(report.rows.map(\.detail) == rules.map { "the codec can't \($0.id)" })
+    }
 }
 
 private let brokenCodecs: [String: BrokenCodec] = [

@@ -11,6 +11,22 @@ import Testing
 
 /// The purpose of a store: both sides may end and return.
 @Suite struct DurabilityTests {
+    /// Regression: its first place among the recent messages was still counted, and forgot it early.
+    @Test func `A message that the store refused and that came again is recognized as long as any other`() {
+        let ids = (0...RecentMessages.limit).map { _ in MessageID(featureID: "timer", eventID: UUID()) }
+        let refused = ids[0]
+        var recent = RecentMessages()
+        _ = recent.insert(refused)
+        recent.remove(refused)
+        let areNew = ids.prefix(RecentMessages.limit).map { recent.insert($0) }
+        #expect(areNew.allSatisfy { $0 })
+        let comesAgain = recent.insert(refused)
+        #expect(!comesAgain)
+        _ = recent.insert(ids[RecentMessages.limit])
+        let comesAfterAll = recent.insert(refused)
+        #expect(comesAfterAll, "it was the oldest")
+    }
+
     @Test func `M16: messages accepted before a peer was known survive a relaunch`() async throws {
         let store = MemoryStore()
         let wire = MemoryWire()
