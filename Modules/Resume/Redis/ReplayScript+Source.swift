@@ -264,21 +264,26 @@
                 if math.abs(number(1) - tonumber(epoch)) <= tonumber(epoch) * 1e-12 then taken = number(9) end
               end
 
-              local length = redis.call('XLEN', stream)
+              -- Nothing goes before it is certain that the message fits.
+              local length, left, evicted, from = redis.call('XLEN', stream), bytes, {}, '-'
               operation = 'append'
-              while length > 0 and (length >= limit.count or bytes + added > limit.bytes) do
-                local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
-                local number = tonumber(string.match(oldest[1], '^%d+'))
+              while length > 0 and (length >= limit.count or left + added > limit.bytes) do
+                local oldest = redis.call('XRANGE', stream, from, '+', 'COUNT', 1)[1]
                 local holder = sender(oldest[2])
-                local mayGo = number <= taken or not holder or holder == name
+                local mayGo = tonumber(string.match(oldest[1], '^%d+')) <= taken or not holder or holder == name
                   or redis.call('HEXISTS', senders, holder) == 0
                 if isBeyond and not mayGo then
-                  operation, found = 'refused', {'full'}
+                  operation, found, evicted = 'refused', {'full'}, {}
                   break
                 end
-                redis.call('XTRIM', stream, 'MINID', whole(number + 1))
-                note(oldest[2], -1)
-                bytes, length = bytes - weight(oldest[2]), length - 1
+                evicted[#evicted + 1], from = oldest, '(' .. oldest[1]
+                left, length = left - weight(oldest[2]), length - 1
+              end
+              for _, entry in ipairs(evicted) do note(entry[2], -1) end
+              if #evicted > 0 then
+                bytes = left
+                local last = tonumber(string.match(evicted[#evicted][1], '^%d+'))
+                redis.call('XTRIM', stream, 'MINID', whole(last + 1))
               end
               if operation == 'append' then
                 note(message, 1)

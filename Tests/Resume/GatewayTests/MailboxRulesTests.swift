@@ -10,6 +10,7 @@ private struct BrokenMailboxStore: MailboxStore {
         case forgetsValues = "mailbox-values"
         case sharesNothing = "mailbox-share"
         case appendsAll = "mailbox-queue-share"
+        case losesAtRefusal = "mailbox-refusal"
         case keepsWhoIsNotAdmitted = "mailbox-admitted"
         /// Earlier gateways looked first and then wrote.
         case looksThenWrites = "mailbox-enrol"
@@ -44,9 +45,13 @@ private struct BrokenMailboxStore: MailboxStore {
     }
 
     func post(_ event: ReplayEvent, from sender: String, to stream: String) async -> Bool {
-        guard fault == .appendsAll else { return await whole.post(event, from: sender, to: stream) }
-        _ = await whole.append(event, to: stream)
-        return true
+        guard fault != .appendsAll else {
+            _ = await whole.append(event, to: stream)
+            return true
+        }
+        let isAccepted = await whole.post(event, from: sender, to: stream)
+        if !isAccepted, fault == .losesAtRefusal { await whole.remove(stream, of: "another") }
+        return isAccepted
     }
 
     func enrol(_ mailbox: String, of user: String, max: Int) async -> Bool {

@@ -56,7 +56,8 @@ package struct ReplayContents: Sendable {
 
         /// Removes the oldest messages until one of `byteCount` bytes fits.
         ///
-        /// - Returns: false if it doesn't fit, because the oldest message is another sender's and must stay.
+        /// - Returns: false if it doesn't fit, because one of those messages is another sender's and must stay. Then
+        ///   nothing is removed: who gets a refusal keeps what was accepted before.
         mutating func evict(
             for byteCount: Int, from sender: String, takenUpTo taken: UInt64, _ limits: ReplayLimits
         ) -> Bool {
@@ -64,12 +65,15 @@ package struct ReplayContents: Sendable {
             let isBeyondShare =
                 (held.count + 1) * MailboxBounds.queueShares > limits.count
                 || (held.bytes + byteCount) * MailboxBounds.queueShares > limits.bytes
-            while heldCount > 0, heldCount >= limits.count || bytes + byteCount > limits.bytes {
-                let (entry, _, holder) = entries[first]
+            var (end, bytesLeft) = (first, bytes)
+            while end < entries.count, entries.count - end >= limits.count || bytesLeft + byteCount > limits.bytes {
+                let (entry, _, holder) = entries[end]
                 let mayGo = entry.sequence <= taken || holder == nil || holder == sender
                 guard mayGo || !isBeyondShare else { return false }
-                removeOldest()
+                bytesLeft -= entry.event.byteCount
+                end += 1
             }
+            while first < end { removeOldest() }
             return true
         }
 

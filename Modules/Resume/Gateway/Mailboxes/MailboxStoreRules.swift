@@ -56,6 +56,20 @@ public enum MailboxStoreRules {
             }
             return nil
         },
+        rule(
+            "mailbox-refusal", "a refused message removes none that was accepted",
+            ReplayLimits(count: 8, bytes: 4000)
+        ) { first, second in
+            for (number, (sender, byteCount)) in [(1, 300), (2, 600), (1, 1500)].enumerated() {
+                guard try await post(number, from: sender, byteCount: byteCount, in: first) else {
+                    return "\(number) of 3 is refused"
+                }
+            }
+            // The sender's oldest message could go, but not the one after it, which is another sender's.
+            if try await post(3, from: 1, byteCount: 900, in: second) { return "a message of another sender was removed" }
+            let standing = try await first.standing(of: "s")
+            return standing.oldest == 1 && standing.newest == 3 ? nil : "\(standing) are left"
+        },
         rule("mailbox-admitted", "a sender that is no longer admitted has nothing left in a mailbox") { first, second in
             _ = try await first.set(ids(1) + ids(2), "admitted", of: "s")
             for number in 1...2 {
@@ -108,10 +122,11 @@ extension MailboxStoreRules {
         @Sendable (_ first: any MailboxStore, _ second: any MailboxStore) async throws -> String?
 
     private static func rule(
-        _ id: String, _ summary: String, _ examine: @escaping Examination
+        _ id: String, _ summary: String, _ limits: ReplayLimits = ReplayLimits(count: 8),
+        _ examine: @escaping Examination
     ) -> ReplayBufferRules.Rule {
         ReplayBufferRules.Rule(id: id, summary: summary) { make in
-            let subject = try await make(ReplayLimits(count: 8))
+            let subject = try await make(limits)
             guard let first = subject.first as? any MailboxStore, let second = subject.second as? any MailboxStore
             else {
                 return "the buffer isn't a MailboxStore"
@@ -127,10 +142,10 @@ extension MailboxStoreRules {
     private static func sender(_ number: Int) -> String { MailboxID(bytes: ids(number))?.description ?? "" }
 
     private static func post(
-        _ number: Int, from: Int, in store: any MailboxStore, to stream: String = "s"
+        _ number: Int, from: Int, byteCount: Int = 1, in store: any MailboxStore, to stream: String = "s"
     ) async throws -> Bool {
-        guard let id = MailboxID(bytes: ids(from)),
-            let event = QueuedPacket.event(from: id, [UInt8(truncatingIfNeeded: number)])
+        let packet = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: byteCount)
+        guard let id = MailboxID(bytes: ids(from)), let event = QueuedPacket.event(from: id, packet)
         else { return false }
         return try await store.post(event, from: id.description, to: stream)
     }
