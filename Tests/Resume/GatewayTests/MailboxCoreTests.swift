@@ -453,6 +453,27 @@ struct MailboxCoreTests {
         #expect(gateway.news[1]?.contains(.following) == false && gateway.closed[1] == .rateLimited)
     }
 
+    @Test(
+        arguments: [
+            (.milliseconds(1500), 1500), (.milliseconds(500), 1000), (.seconds(-1), 1000), (.seconds(3600), 600_000),
+        ] as [(Duration, UInt64)])
+    func `A device that keeps the announced heartbeat interval stays connected`(
+        interval: Duration, announced: UInt64
+    ) throws {
+        var settings = MailboxSettings()
+        settings.heartbeatInterval = interval
+        var gateway = Gateway(settings)
+        gateway.open(1, try Self.id(1))
+        #expect(gateway.news[1]?.first == .challenge([UInt8](repeating: 1, count: 32), heartbeat: announced))
+        let end = gateway.now + .milliseconds(announced * 2)
+        gateway.core.tick(end - .nanoseconds(1))
+        gateway.carryOut()
+        #expect(gateway.closed[1] == nil)
+        gateway.core.tick(end)
+        gateway.carryOut()
+        #expect(gateway.closed[1] == .unknownError)
+    }
+
     @Test func `A full mailbox is reported`() throws {
         var (gateway, _, watch) = try Self.pair()
         gateway.answersWrites = false
