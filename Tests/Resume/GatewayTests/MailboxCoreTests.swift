@@ -499,6 +499,40 @@ struct MailboxCoreTests {
         #expect(values.values(["1"], of: "a") == ["1": []])
     }
 
+    @Test func `A user whose last mailbox has another user now is forgotten`() {
+        var values = MailboxValues(streamsMax: 10)
+        for number in 0..<100 {
+            #expect(values.enrol("mailbox", of: "user \(number)", max: 1, .zero) == [])
+        }
+        #expect(values.mailboxes == ["user 99": ["mailbox"]])
+    }
+
+    @Test func `A refused enrolment removes no mailbox`() {
+        var values = MailboxValues(streamsMax: 10)
+        for (mailbox, time) in [("a", 0), ("b", 1), ("c", 1)] {
+            #expect(values.enrol(mailbox, of: "anna", max: 3, .seconds(time)) == [])
+        }
+        // A gateway with a lower maximum enrols after the first mailbox has become idle.
+        let later = MailboxBounds.idle + .seconds(1)
+        #expect(values.enrol("d", of: "anna", max: 2, later) == nil)
+        #expect(values.mailboxes == ["anna": ["a", "b", "c"]])
+        #expect(values.enrol("d", of: "anna", max: 3, later) == ["a"])
+        #expect(values.mailboxes == ["anna": ["b", "c", "d"]])
+    }
+
+    @Test func `A refused value makes no mailbox, and a mailbox without a registration gives way to a new one`() {
+        var values = MailboxValues(streamsMax: 2)
+        let tooLarge = [UInt8](repeating: 1, count: MailboxBounds.bytesMax + 1)
+        for stream in ["x", "y"] { #expect(values.set(tooLarge, "value", of: stream) == false) }
+        #expect(values.enrol("a", of: "anna", max: 9, .zero) == [])
+        #expect(values.enrol("b", of: "bernd", max: 9, .zero) == [])
+        #expect(values.enrol("c", of: "carla", max: 9, .seconds(1)) == nil)
+        // A write that was under way when the mailbox was removed.
+        values.remove("b")
+        #expect(values.set([1], "value", of: "b") == true)
+        #expect(values.enrol("c", of: "carla", max: 9, .seconds(2)) == ["b"])
+    }
+
     /// A device that has dialed another gateway has signed for that gateway's name.
     @Test(arguments: [
         ("gateway.example", "gateway.example", true), ("eu.example.org", "eu.example.org", true),
