@@ -474,6 +474,20 @@ struct MailboxCoreTests {
         #expect(gateway.closed[1] == .unknownError)
     }
 
+    @Test func `A post that is held back is refused when its device stops following the mailbox`() throws {
+        var gateway = Gateway()
+        let (phone, watch) = (try Self.id(1), try Self.id(2))
+        gateway.open(2, watch)
+        gateway.open(1, phone, follows: [watch])
+        gateway.now += .seconds(2)
+        let post = MailboxPost(number: 5, to: watch, lane: .queue, bytes: [1])
+        gateway.core.receive(MailboxRequest.post(post).bytes, on: 1, gateway.now)
+        // The store doesn't answer whether the watch admits the phone by now.
+        #expect(gateway.core.takeDirectives().map(\.directive) == [.view(stream: watch.description)])
+        gateway.say(.follow([]), 1)
+        #expect(gateway.refusals(1) == ["this device doesn't follow that mailbox"])
+    }
+
     @Test func `A full mailbox is reported`() throws {
         var (gateway, _, watch) = try Self.pair()
         gateway.answersWrites = false
