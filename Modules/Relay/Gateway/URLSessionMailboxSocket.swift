@@ -11,12 +11,20 @@
     /// A socket over `URLSessionWebSocketTask`, the only WebSocket API on watchOS.
     ///
     /// The system ends the connection when it suspends the app. The client dials again when the app resumes.
+    ///
+    /// `URLSession` reports sent and received messages on different threads, so their events go through one stream. It
+    /// holds one message, and an event for each message that is being sent.
     final class URLSessionMailboxSocket: MailboxSocket {
-        private let task: URLSessionWebSocketTask
-        private let observer: any MailboxSocketObserver
+        private enum Event {
+            case received([UInt8])
+            case flushed(Int)
+        }
 
-        private init(_ task: URLSessionWebSocketTask, _ observer: any MailboxSocketObserver) {
-            (self.task, self.observer) = (task, observer)
+        private let task: URLSessionWebSocketTask
+        private let events: AsyncStream<Event>.Continuation
+
+        private init(_ task: URLSessionWebSocketTask, _ events: AsyncStream<Event>.Continuation) {
+            (self.task, self.events) = (task, events)
         }
 
         /// - Parameters:
@@ -31,33 +39,50 @@
             else { throw URLError(.badURL) }
             return { observer in
                 let task = session.webSocketTask(with: url, protocols: [subprotocol])
-                let socket = URLSessionMailboxSocket(task, observer)
+                let (events, continuation) = AsyncStream<Event>.makeStream()
+                let socket = URLSessionMailboxSocket(task, continuation)
                 task.resume()
-                // If connecting fails, `read` ends at once and reports the end.
+                // If connecting fails, the first `receive` fails, which is reported as the end.
                 observer.opened(socket)
-                Task { await socket.read() }
+                Task { await socket.report(events, to: observer) }
             }
         }
 
         func send(_ bytes: [UInt8]) {
-            task.send(.data(Data(bytes))) { [task, observer] error in
-                if error == nil { observer.flushed(bytes.count) } else { task.cancel() }
+            task.send(.data(Data(bytes))) { [task, events] error in
+                if error == nil { events.yield(.flushed(bytes.count)) } else { task.cancel() }
             }
         }
 
         func close() { task.cancel(with: .normalClosure, reason: nil) }
         func drop() { task.cancel() }
 
-        private func read() async {
-            while let message = try? await task.receive() {
-                guard case .data(let data) = message else {
-                    task.cancel()
-                    break
+        /// Reports events one at a time until the stream ends, then the end of the socket.
+        private func report(_ incoming: AsyncStream<Event>, to observer: any MailboxSocketObserver) async {
+            receive()
+            for await event in incoming {
+                switch event {
+                case .flushed(let count): observer.flushed(count)
+                case .received(let bytes):
+                    observer.received(bytes)
+                    receive()
                 }
-                observer.received(Array(data))
             }
             let code = task.closeCode.rawValue
             observer.closed(code == 0 ? nil : UInt16(clamping: code))
+        }
+
+        /// Asks for the next message. The stream ends if there is none, or it isn't binary.
+        private func receive() {
+            task.receive { [task, events] result in
+                switch result {
+                case .success(.data(let data)): events.yield(.received(Array(data)))
+                case .success:
+                    task.cancel()
+                    events.finish()
+                case .failure: events.finish()
+                }
+            }
         }
     }
 #endif

@@ -24,7 +24,8 @@
     /// epoch when it is next used. The script does this itself, on the first call by any process.
     ///
     /// **Notices.** They arrive through Redis Pub/Sub. A process that names the streams it serves (`notices(of:)`, as a gateway
-    /// does) receives only their notices. After a lost connection each of these streams gets a `ReplayNotice.missed`.
+    /// does) receives only their notices, unless it also reads those of all streams (`notices()`). After a lost connection each
+    /// served stream gets a `ReplayNotice.missed`.
     ///
     /// **Threads.** The buffer has two threads per shard, each with a connection: one for questions in batches, one for
     /// notices. With Sentinel, a third thread watches for failovers. No call blocks Swift's thread pool. Copies of one
@@ -212,7 +213,7 @@
             return parts.topic.subscribe()
         }
 
-        /// Receives only the served streams from now on.
+        /// Receives only the served streams from now on, unless an earlier reader wants all.
         private func receive(_ streams: ServedStreams) {
             for shard in parts.shards { shard.subscriber.receiveServed() }
             streams.observe { [weak parts] stream, isServed in

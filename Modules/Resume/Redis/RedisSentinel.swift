@@ -30,11 +30,25 @@
             return RedisAddress.Host(name: host, port: Int32(port))
         }
 
-        /// Returns true for a published message which says that the master of this name has been replaced.
-        static func announces(_ name: String, _ value: RedisValue) -> Bool {
-            guard let parts = value.list, parts.count == 3, parts[0].string == "message", parts[1].string == changes
-            else { return false }
-            return parts[2].string?.split(separator: " ").first.map(String.init) == name
+        /// Returns the new address in a published message which says that the master of this name has been replaced:
+        /// its name, and the host and port of the former and of the new master.
+        static func announced(_ name: String, _ value: RedisValue) -> RedisAddress.Host? {
+            guard let parts = value.list, parts.count == 3, parts[0].string == "message", parts[1].string == changes,
+                let words = parts[2].string?.split(separator: " "), words.count == 5, words[0] == name,
+                let port = Int32(words[4]), (1...65535).contains(port)
+            else { return nil }
+            return RedisAddress.Host(name: String(words[3]), port: port)
+        }
+    }
+
+    /// The master that Sentinel named last, whether it was asked or announced a failover.
+    struct KnownMaster {
+        private var known: RedisAddress.Host?
+
+        /// - Returns: true if connections to the previous master must be replaced.
+        mutating func isReplaced(by master: RedisAddress.Host) -> Bool {
+            defer { known = master }
+            return known.map { $0 != master } ?? false
         }
     }
 
@@ -71,11 +85,11 @@
         private func run() {
             var backoff = Backoff(from: .milliseconds(50), to: .seconds(2))
             var random = SplitMix64(seed: .random(in: 0 ... .max))
-            var known: RedisAddress.Host?
+            var known = KnownMaster()
             while true {
                 for sentinel in sentinels {
                     do {
-                        try watch(RedisConnection(plain: sentinel, timeout: timeout), &known) { backoff.reset() }
+                        try watch(sentinel, &known) { backoff.reset() }
                     } catch { continue }
                     if isClosed { return }
                 }
@@ -85,18 +99,19 @@
         }
 
         private func watch(
-            _ connection: RedisConnection, _ known: inout RedisAddress.Host?, hasBegun: () -> Void
+            _ sentinel: RedisAddress.Host, _ known: inout KnownMaster, hasBegun: () -> Void
         ) throws(RedisFailure) {
+            let connection = try RedisConnection(plain: sentinel, timeout: timeout)
             try connection.expect(["SUBSCRIBE", RedisSentinel.changes])
-            // Asked after the subscription, so that no failover falls between.
-            let master = try RedisSentinel.master(name, of: sentinels, timeout: timeout)
-            if let known, known != master { onSwitch() }
-            known = master
+            // Asked after the subscription, and the same Sentinel, so that no failover falls between.
+            let master = try RedisSentinel.master(name, of: [sentinel], timeout: timeout)
+            if known.isReplaced(by: master) { onSwitch() }
             hasBegun()
             try connection.receiveMessages(
                 waking: wake, timeout: timeout, prepare: { !isClosed },
                 handle: { values in
-                    if values.contains(where: { RedisSentinel.announces(name, $0) }) { onSwitch() }
+                    for master in values.compactMap({ RedisSentinel.announced(name, $0) })
+                    where known.isReplaced(by: master) { onSwitch() }
                 })
         }
     }

@@ -24,8 +24,10 @@
             var isClosed = false
             /// True if the connection must be replaced, because Sentinel has announced another master.
             var mustReconnect = false
-            /// True if all channels must be received, because a reader didn't name the streams that it serves.
+            /// True if all channels must be received: until a reader names the streams that it serves, and once one hasn't.
             var receivesAll = true
+            /// True once a reader hasn't named the streams that it serves.
+            var hasReaderOfAll = false
             var channels: [String: Channel] = [:]
             /// Streams whose channel may have to be subscribed or unsubscribed.
             var changed: Set<String> = []
@@ -82,13 +84,13 @@
         // MARK: Streams
 
         func receiveAll() {
-            state.withLock { $0.receivesAll = true }
+            state.withLock { ($0.receivesAll, $0.hasReaderOfAll) = (true, true) }
             wake.signal()
         }
 
-        /// Receives only the streams of `serve` from now on.
+        /// Receives only the streams of `serve` from now on, unless an earlier reader wants all.
         func receiveServed() {
-            state.withLock { $0.receivesAll = false }
+            state.withLock { $0.receivesAll = $0.hasReaderOfAll }
             wake.signal()
         }
 

@@ -125,13 +125,14 @@
             return counts
         }
 
-        /// - Returns: a future that succeeds when all sockets are closed.
+        /// - Returns: a future that succeeds when all sockets are closed. All calls return the same one.
         func shutDown(spread: Duration) -> EventLoopFuture<Void> {
             isShuttingDown = true
             core.shutDown(spread: spread, now)
             performDirectives()
-            let promise = loop.makePromise(of: Void.self)
-            if sockets.isEmpty { promise.succeed() } else { whenEmpty = promise }
+            let promise = whenEmpty ?? loop.makePromise(of: Void.self)
+            whenEmpty = promise
+            if sockets.isEmpty { promise.succeed() }
             return promise.futureResult
         }
 

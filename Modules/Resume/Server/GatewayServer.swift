@@ -157,18 +157,21 @@
             return (try? await loop.submit { gateway.value.currentCounts() }.get()) ?? GatewayCounts()
         }
 
-        /// Asks every client to reconnect, each at a different time. Waits at most a few seconds until they have gone, then ends.
+        /// Asks every client to reconnect, each at a different time. Waits until they have gone and the store has the last
+        /// writes of their mailboxes, but at most ten seconds. Then ends.
         public func shutDown() async {
             ticks.cancel()
             await listener.stop()
             let (gateway, mailboxes, loop, settings) = (gateway, mailboxes, loop, settings)
-            try? await loop.flatSubmit {
-                loop.scheduleTask(in: TimeAmount(settings.socket.closeTimeout)) {
+            let closeTimeout = settings.socket.closeTimeout
+            try? await loop.flatSubmit { () -> EventLoopFuture<Void> in
+                loop.scheduleTask(in: TimeAmount(closeTimeout)) {
                     gateway.value.drop { _ in true }
                     mailboxes.value?.drop { _ in true }
                 }
-                mailboxes.value?.shutDown()
-                return gateway.value.shutDown(spread: settings.shutdownSpread)
+                let streams = gateway.value.shutDown(spread: settings.shutdownSpread)
+                guard let devices = mailboxes.value?.shutDown(within: closeTimeout * 2) else { return streams }
+                return streams.and(devices).map { _ in }
             }.get()
             for reader in readers { reader.cancel() }
             await metrics?.stop()

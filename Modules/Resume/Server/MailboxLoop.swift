@@ -25,6 +25,7 @@
         /// The writes of each connection, in order. The first one is in progress.
         private var writes: [Int: WriteQueue] = [:]
         private var isShuttingDown = false
+        private var whenDone: EventLoopPromise<Void>?
         private(set) var acceptedCount = 0
         /// The number of connections that the gateway closed, by close code.
         private(set) var closedCounts: [UInt16: Int] = [:]
@@ -94,6 +95,7 @@
             performDirectives()
             users[socket.key] = nil
             if writes[socket.key]?.waiting.isEmpty == true { writes[socket.key] = nil }
+            reportIfDone()
         }
 
         // MARK: Notices and time
@@ -123,11 +125,20 @@
             performDirectives()
         }
 
-        func shutDown() {
+        /// - Returns: a future that succeeds when all sockets are closed and the store has answered their last writes, or
+        ///   after `timeout`. All calls return the same one.
+        func shutDown(within timeout: Duration) -> EventLoopFuture<Void> {
             isShuttingDown = true
             core.shutDown()
             performDirectives()
+            let promise = whenDone ?? loop.makePromise(of: Void.self)
+            whenDone = promise
+            loop.scheduleTask(in: TimeAmount(timeout)) { promise.succeed() }
+            reportIfDone()
+            return promise.futureResult
         }
+
+        private func reportIfDone() { if sockets.isEmpty, writes.isEmpty { whenDone?.succeed() } }
 
         func drop(where isCut: (Int) -> Bool) {
             for (key, socket) in sockets.sorted(by: { $0.key < $1.key }) where isCut(key) { socket.drop() }
@@ -267,6 +278,7 @@
             writes[key]?.waiting.removeFirst()
             if writes[key]?.waiting.isEmpty == true, sockets[key] == nil { writes[key] = nil }
             writeNext(key)
+            reportIfDone()
         }
     }
 #endif

@@ -100,8 +100,11 @@
         /// - Parameter address: nil for a proxy. Its clients are counted once their addresses are known.
         /// - Returns: A new key for the connection; nil if it is refused.
         mutating func admit(_ address: String?) -> Int? {
-            guard hasPlace(for: address), enter(address) else { return nil }
             count += 1
+            guard enter(address) else {
+                count -= 1
+                return nil
+            }
             key += 1
             return key
         }
@@ -119,14 +122,13 @@
             known.newer.contains(address) || known.older.contains(address)
         }
 
-        /// Returns true if a client at the address may connect. nil means that the address isn't known yet.
-        func hasPlace(for address: String?) -> Bool {
-            let kept = address.map(isKnown) ?? true ? 0 : limits.connectionsMax / Self.keptShare
-            return count < limits.connectionsMax - kept
-        }
-
-        /// Counts a connection. Returns false if the address has reached its maximum of connections.
+        /// Counts a connection by its address. `count` already includes the connection.
+        ///
+        /// - Parameter address: nil if it isn't known yet.
+        /// - Returns: False if no place is left for the address, or it has reached its maximum of connections.
         mutating func enter(_ address: String?) -> Bool {
+            let kept = address.map(isKnown) ?? true ? 0 : limits.connectionsMax / Self.keptShare
+            guard count <= limits.connectionsMax - kept else { return false }
             guard let address else { return true }
             guard counts[address, default: 0] < limits.connectionsPerAddress else { return false }
             counts[address, default: 0] += 1
@@ -174,14 +176,14 @@
             address = addresses.isProxy(peer) ? nil : addresses.share(peer, [], [])
         }
 
-        /// Learns the address from HTTP headers. Returns false if it has reached its maximum of connections.
+        /// Learns the address from HTTP headers. Returns false if the address is refused.
         func enter(_ admission: inout SocketAdmission, _ headers: HTTPHeaders) -> Bool {
             guard address == nil else { return true }
             return enter(&admission, addresses.share(peer, headers["Forwarded"], headers["X-Forwarded-For"]))
         }
 
         /// Learns the address from the PROXY protocol's header; nil for a connection of the proxy itself. Returns false if
-        /// the address has reached its maximum of connections.
+        /// the address is refused.
         func enter(_ admission: inout SocketAdmission, asClient reported: String?) -> Bool {
             guard let reported else { return true }
             peer = reported
@@ -191,7 +193,7 @@
         }
 
         private func enter(_ admission: inout SocketAdmission, _ client: String) -> Bool {
-            guard admission.hasPlace(for: client), admission.enter(client) else { return false }
+            guard admission.enter(client) else { return false }
             address = client
             return true
         }

@@ -63,7 +63,7 @@
             for _ in 0..<15 {
                 let rounds = plan.takeDue(now)
                 #expect(rounds.count == 1)
-                plan.failed(.peer(Self.higher), now)
+                plan.refused(.peer(Self.higher), nil, now)
                 let delay = try #require(plan.dueAt) - now
                 #expect(delay <= longest && delay >= longest / 2)
                 longest = min(longest * 2, .seconds(30))
@@ -71,7 +71,7 @@
             }
             // A repetition is no news.
             _ = plan.takeDue(now)
-            plan.failed(.peer(Self.higher), now)
+            plan.refused(.peer(Self.higher), nil, now)
             let before = plan.dueAt
             plan.found(Self.service(Self.higher), now)
             #expect(plan.dueAt == before)
@@ -79,7 +79,7 @@
                 plan.found(news, now)
                 #expect(try #require(plan.dueAt) - now <= .milliseconds(10))
                 _ = plan.takeDue(now + .seconds(1))
-                plan.failed(.peer(Self.higher), now)
+                plan.refused(.peer(Self.higher), nil, now)
             }
         }
 
@@ -132,6 +132,23 @@
             let round = try #require(plan.takeDue(.seconds(1)).first)
             #expect(round.endpoints.count == 16)
             #expect(round.endpoints.allSatisfy { $0.port >= 1744 })
+        }
+
+        @Test func `A flood in the name of strangers or of another trusted peer displaces no trusted peer's service`()
+            throws
+        {
+            for flooding in [PeerIdentity().peerID, Self.ids[1]] {
+                let trusted = [PeerIdentity().peerID, Self.ids[1]]
+                var plan = Self.plan(Self.lower)
+                plan.trust(trusted, .zero)
+                plan.found(Self.service(trusted[0], "trusted", port: 7000), .zero)
+                for number in 0..<1000 as Range<UInt16> {
+                    plan.found(Self.service(flooding, "label \(number)", port: 8000 + number), .zero)
+                }
+                #expect(plan.services.all.count == 256)
+                let round = try #require(plan.takeDue(.seconds(2)).first { $0.target == .peer(trusted[0]) })
+                #expect(round.endpoints.map(\.port) == [7000])
+            }
         }
 
         @Test("A peer is dialed first at its proven address, however many impostors there are")

@@ -82,7 +82,7 @@
                 news(&plan, step, now)
                 for round in plan.takeDue(now) {
                     count += round.endpoints.count
-                    plan.failed(round.target, now)
+                    plan.refused(round.target, nil, now)
                 }
             }
             return count

@@ -6,6 +6,8 @@
     import MeshSecurity
     import MeshTestSupport
     import NIOCore
+    import NIOPosix
+    import NIOSSL
     import Testing
 
     @testable import MeshUDPTransport
@@ -19,13 +21,13 @@
 
             func pairing(
                 _ method: PairingExchange.Method, on network: InMemoryNetwork? = nil, at manual: UDPManualPeer? = nil,
-                window: Duration = .seconds(30)
+                window: Duration = .seconds(30), handshake: Duration = .seconds(3)
             ) -> UDPPairing {
                 var configuration = UDPPairingConfiguration(
                     identity: identity, trustedPeers: trusted, name: name, method: method,
                     discovery: network?.makeDiscovery(), manualPeer: manual, address: "127.0.0.1",
                     isOwn: regardsAsOwn, isAdministrator: regardsAsOwn)
-                configuration.window = window
+                (configuration.window, configuration.handshake) = (window, handshake)
                 return UDPPairing(configuration)
             }
 
@@ -203,6 +205,36 @@
             #expect(Self.code(second) == .timedOut)
             #expect(!watch.trusts(attacker))
             #expect(!attacker.trusts(watch))
+        }
+
+        @Test func `A device that proves a key and then sends nothing occupies the window for a short time only`()
+            async throws
+        {
+            let (phone, watch) = (Device(name: "Phone"), Device(name: "Watch"))
+            let context = try TLSPolicy(PeerIdentity(), protocols: [TLSPolicy.pairing]).server
+            let count = Locked(0)
+            let silent = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .childChannelInitializer { channel in
+                    count.withLock { $0 += 1 }
+                    return channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(
+                            NIOSSLServerHandler(
+                                context: context,
+                                customVerificationCallback: { _, promise in promise.succeed(.certificateVerified) }))
+                    }
+                }
+                .bind(host: "127.0.0.1", port: 0).get()
+            let silentPlace = UDPManualPeer(host: "127.0.0.1", port: UInt16(try #require(silent.localAddress?.port)))
+            let secret = PairingSecret()
+            let dialing = phone.pairing(.secret(secret), at: silentPlace, handshake: .seconds(1))
+            async let there = dialing.run()
+            try await eventually("a connection to the silent device") { count.withLock { $0 } > 0 }
+            let place = UDPManualPeer(host: "127.0.0.1", port: try #require(dialing.port))
+            _ = try await watch.pairing(.secret(secret), at: place).run()
+            _ = try await there
+            #expect(phone.trusts(watch))
+            #expect(watch.trusts(phone))
+            try await silent.close()
         }
 
         @Test("Reflected pairing messages are rejected", arguments: [PairingExchange.Method.digits, nil])

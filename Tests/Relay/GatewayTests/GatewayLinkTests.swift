@@ -121,6 +121,25 @@
             withExtendedLifetime(gateway) {}
         }
 
+        @Test func `When a gateway has shut down, the store has the wills of its devices`() async throws {
+            let store = MemoryMailboxStore()
+            let gateway = try await LabGateway.start(store: store)
+            let identities = [PeerIdentity(), PeerIdentity()]
+            let links = try gateway.configurations(identities).map { try RelayLink($0) }
+            let ears = [Ear(), Ear()]
+            for (link, ear) in zip(links, ears) { try link.open(ear) }
+            for ear in ears { try await ear.wait { $0.connected == 1 } }
+            let streams = identities.map(\.peerID.description)
+            var presences: [[String: [UInt8]]] = []
+            for stream in streams { presences.append(await store.values(["presence"], of: stream)) }
+            await gateway.server.shutDown()
+            for (stream, presence) in zip(streams, presences) {
+                let will = await store.values(["presence"], of: stream)
+                #expect(will.count == 1 && will != presence)
+            }
+            for link in links { await link.close() }
+        }
+
         @Test func `A URL that would send in clear text, and one that is none, are refused by name`() throws {
             for url in ["ws://gateway.example.org/", "https://gateway.example.org", "wss://"] {
                 #expect(throws: (any Error).self) {

@@ -453,6 +453,41 @@ struct MailboxCoreTests {
         #expect(gateway.news[1]?.contains(.following) == false && gateway.closed[1] == .rateLimited)
     }
 
+    @Test(
+        arguments: [
+            (.milliseconds(1500), 1500), (.milliseconds(500), 1000), (.seconds(-1), 1000), (.seconds(3600), 600_000),
+        ] as [(Duration, UInt64)])
+    func `A device that keeps the announced heartbeat interval stays connected`(
+        interval: Duration, announced: UInt64
+    ) throws {
+        var settings = MailboxSettings()
+        settings.heartbeatInterval = interval
+        var gateway = Gateway(settings)
+        gateway.open(1, try Self.id(1))
+        #expect(gateway.news[1]?.first == .challenge([UInt8](repeating: 1, count: 32), heartbeat: announced))
+        let end = gateway.now + .milliseconds(announced * 2)
+        gateway.core.tick(end - .nanoseconds(1))
+        gateway.carryOut()
+        #expect(gateway.closed[1] == nil)
+        gateway.core.tick(end)
+        gateway.carryOut()
+        #expect(gateway.closed[1] == .unknownError)
+    }
+
+    @Test func `A post that is held back is refused when its device stops following the mailbox`() throws {
+        var gateway = Gateway()
+        let (phone, watch) = (try Self.id(1), try Self.id(2))
+        gateway.open(2, watch)
+        gateway.open(1, phone, follows: [watch])
+        gateway.now += .seconds(2)
+        let post = MailboxPost(number: 5, to: watch, lane: .queue, bytes: [1])
+        gateway.core.receive(MailboxRequest.post(post).bytes, on: 1, gateway.now)
+        // The store doesn't answer whether the watch admits the phone by now.
+        #expect(gateway.core.takeDirectives().map(\.directive) == [.view(stream: watch.description)])
+        gateway.say(.follow([]), 1)
+        #expect(gateway.refusals(1) == ["this device doesn't follow that mailbox"])
+    }
+
     @Test func `A full mailbox is reported`() throws {
         var (gateway, _, watch) = try Self.pair()
         gateway.answersWrites = false
@@ -476,6 +511,40 @@ struct MailboxCoreTests {
         let (isAllTaken, isBeyondTaken) = (sets(MailboxBounds.bytesMax, "0"), sets(1, "1"))
         #expect(isAllTaken && !isBeyondTaken)
         #expect(values.values(["1"], of: "a") == ["1": []])
+    }
+
+    @Test func `A user whose last mailbox has another user now is forgotten`() {
+        var values = MailboxValues(streamsMax: 10)
+        for number in 0..<100 {
+            #expect(values.enrol("mailbox", of: "user \(number)", max: 1, .zero) == [])
+        }
+        #expect(values.mailboxes == ["user 99": ["mailbox"]])
+    }
+
+    @Test func `A refused enrolment removes no mailbox`() {
+        var values = MailboxValues(streamsMax: 10)
+        for (mailbox, time) in [("a", 0), ("b", 1), ("c", 1)] {
+            #expect(values.enrol(mailbox, of: "anna", max: 3, .seconds(time)) == [])
+        }
+        // A gateway with a lower maximum enrols after the first mailbox has become idle.
+        let later = MailboxBounds.idle + .seconds(1)
+        #expect(values.enrol("d", of: "anna", max: 2, later) == nil)
+        #expect(values.mailboxes == ["anna": ["a", "b", "c"]])
+        #expect(values.enrol("d", of: "anna", max: 3, later) == ["a"])
+        #expect(values.mailboxes == ["anna": ["b", "c", "d"]])
+    }
+
+    @Test func `A refused value makes no mailbox, and a mailbox without a registration gives way to a new one`() {
+        var values = MailboxValues(streamsMax: 2)
+        let tooLarge = [UInt8](repeating: 1, count: MailboxBounds.bytesMax + 1)
+        for stream in ["x", "y"] { #expect(values.set(tooLarge, "value", of: stream) == false) }
+        #expect(values.enrol("a", of: "anna", max: 9, .zero) == [])
+        #expect(values.enrol("b", of: "bernd", max: 9, .zero) == [])
+        #expect(values.enrol("c", of: "carla", max: 9, .seconds(1)) == nil)
+        // A write that was under way when the mailbox was removed.
+        values.remove("b")
+        #expect(values.set([1], "value", of: "b") == true)
+        #expect(values.enrol("c", of: "carla", max: 9, .seconds(2)) == ["b"])
     }
 
     /// A device that has dialed another gateway has signed for that gateway's name.

@@ -77,6 +77,20 @@
             #expect(connections.count == 4, "two processes, each with one connection for questions and one for notices")
         }
 
+        @Test func `A reader of all notices still gets them after another reader has named its streams`() async throws {
+            let server = try RedisServer()
+            let publisher = try await RedisReplayBuffer.connect(to: server.address)
+            let reader = try await RedisReplayBuffer.connect(to: server.address)
+            var notices = reader.notices().makeAsyncIterator()
+            let streams = ServedStreams()
+            _ = reader.notices(of: streams)
+            streams.add("served")
+            // Returns when the subscriptions are as the readers want them.
+            _ = try await reader.standing(of: "served")
+            for stream in ["other", "served"] { try await publisher.fill(1...1, of: stream) }
+            #expect(await notices.next()?.stream == "other")
+        }
+
         @Test func `A common append takes eight commands, and an evicted stream starts again with an expiry time`()
             async throws
         {

@@ -108,6 +108,33 @@
             #expect(try await buffer.fill(4...4, of: kept) == .init(epoch: before.1.epoch, sequence: 4))
         }
 
+        @Test func `A failover back to the first master is noticed, although its announcement was missed`() throws {
+            let first = RedisAddress.Host(name: "10.0.0.1", port: 6379)
+            var known = KnownMaster()
+            var outcomes = [known.isReplaced(by: first)]
+            let announced = RedisSentinel.announced(
+                "one", Self.message("+switch-master", "one 10.0.0.1 6379 10.0.0.2 6380"))
+            let second = try #require(announced)
+            #expect(second == RedisAddress.Host(name: "10.0.0.2", port: 6380))
+            outcomes.append(known.isReplaced(by: second))
+            // The connection to Sentinel was lost, and Sentinel is asked again.
+            outcomes += [known.isReplaced(by: first), known.isReplaced(by: first)]
+            #expect(outcomes == [false, true, true, false])
+        }
+
+        @Test(arguments: [
+            ("+switch-master", "two 10.0.0.1 6379 10.0.0.2 6380"), ("+sdown", "one 10.0.0.1 6379 10.0.0.2 6380"),
+            ("+switch-master", "one 10.0.0.1 6379 10.0.0.2"), ("+switch-master", "one 10.0.0.1 6379 10.0.0.2 0"),
+            ("+switch-master", "one 10.0.0.1 6379 10.0.0.2 65536"), ("+switch-master", ""),
+        ])
+        func `A message that announces no master of this name is ignored`(channel: String, text: String) {
+            #expect(RedisSentinel.announced("one", Self.message(channel, text)) == nil)
+        }
+
+        private static func message(_ channel: String, _ text: String) -> RedisValue {
+            .list(["message", channel, text].map { .text(Array($0.utf8)) })
+        }
+
         @Test func `Without a Sentinel, or with one that knows no such master, a buffer can't begin`() async throws {
             let servers = try Watched()
             for url in ["redis+sentinel://127.0.0.1:1/one", "redis+sentinel://127.0.0.1:\(servers.sentinel.port)/two"] {

@@ -107,6 +107,21 @@
             await second.shutDown()
         }
 
+        @Test func `Each call of shutDown returns, although another one is waiting too`() async throws {
+            var settings = GatewayServerSettings()
+            settings.socket.closeTimeout = .milliseconds(200)
+            let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+            // This client doesn't answer the close frame.
+            let socket = try await RawSocket(server)
+            socket.send(Array(RawSocket.upgrade(server).utf8))
+            while await server.counts().accepted < 1 { await Task.yield() }
+            async let first: Void = server.shutDown()
+            async let second: Void = server.shutDown()
+            _ = await (first, second)
+            #expect(await server.counts().connections == 0)
+            socket.close()
+        }
+
         @Test func `A flooding client, and one that doesn't send JSON, are each closed with their code`() async throws {
             try await withServer { server, _ in
                 let cases: [([String], UInt16)] = [

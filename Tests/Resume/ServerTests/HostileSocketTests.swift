@@ -118,6 +118,19 @@
             }
         }
 
+        @Test func `The last place is also for a client of a trusted proxy`() async throws {
+            var settings = GatewayServerSettings()
+            settings.trustedProxies = ["127.0.0.0/8"]
+            settings.socket.connectionsMax = 1
+            let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+            let socket = try await RawSocket(server)
+            let head = RawSocket.upgrade("gateway.example", "X-Forwarded-For: 192.0.2.1\r\n")
+            socket.send(Array(head.utf8) + RawSocket.frame(0x88, [3, 232]))
+            let answer = String(decoding: await socket.rest().prefix(12), as: UTF8.self)
+            #expect(answer == "HTTP/1.1 101")
+            await server.shutDown()
+        }
+
         @Test func `Clients of a trusted proxy are counted by the addresses that it reports`() async throws {
             var settings = GatewayServerSettings()
             settings.trustedProxies = ["127.0.0.0/8"]

@@ -24,6 +24,23 @@
             #expect(admission.admit("known") != nil)
         }
 
+        @Test func `A client behind a proxy takes one place, and strangers leave the last tenth free there too`() {
+            var admission = SocketAdmission(limits(20))
+            admission.remember("known")
+            for number in 0..<18 {
+                #expect(admission.admit(nil) != nil)
+                #expect(admission.enter("stranger \(number)") == true)
+            }
+            #expect(admission.admit(nil) != nil, "the client may be known")
+            #expect(admission.enter("one more stranger") == false)
+            admission.release(nil)
+            for _ in 0..<2 {
+                #expect(admission.admit(nil) != nil)
+                #expect(admission.enter("known") == true)
+            }
+            #expect(admission.admit(nil) == nil, "there is no place left")
+        }
+
         @Test func `The number of known addresses is bounded, and the newest are kept`() {
             var admission = SocketAdmission(limits(1))
             let count = 3 * SocketAdmission.knownAddressesMax

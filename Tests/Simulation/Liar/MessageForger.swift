@@ -30,10 +30,13 @@ struct MessageForger {
     mutating func forged(_ bytes: [UInt8]) -> [UInt8]? {
         guard var tree = try? JSONDecoder().decode(JSONTree.self, from: Data(bytes)) else { return nil }
         for _ in 0...random.upTo(2) {
+            // Counting and forging visit the same elements of long lists, because both draw from copies of `sample`.
+            var seeds = random
+            let sample = SplitMix64(seed: seeds.next())
             // Most rules are about numbers.
-            let kind = random.happens(rate: 0.7) && tree.count(of: .numbers) > 0 ? JSONTree.Kind.numbers : .all
-            var place = random.below(tree.count(of: kind))
-            forge(&tree, at: &place, among: kind)
+            let kind = random.happens(rate: 0.7) && tree.count(of: .numbers, sample) > 0 ? JSONTree.Kind.numbers : .all
+            var (place, visited) = (random.below(tree.count(of: kind, sample)), sample)
+            forge(&tree, at: &place, among: kind, &visited)
         }
         guard let forged = try? Self.encoder.encode(tree), forged.count <= Self.bytesMax else { return nil }
         return [UInt8](forged)
@@ -41,7 +44,9 @@ struct MessageForger {
 
     /// - Parameter place: The number of nodes of that kind before the one to forge, in preorder. Counted down to -1,
     ///   which means forged.
-    private mutating func forge(_ tree: inout JSONTree, at place: inout Int, among kind: JSONTree.Kind) {
+    private mutating func forge(
+        _ tree: inout JSONTree, at place: inout Int, among kind: JSONTree.Kind, _ sample: inout SplitMix64
+    ) {
         if tree.isOf(kind) {
             place -= 1
             if place < 0 {
@@ -51,25 +56,19 @@ struct MessageForger {
         }
         switch tree {
         case .list(var elements) where tree.isCounted(kind):
-            for index in places(in: elements) where place >= 0 {
-                forge(&elements[index], at: &place, among: kind)
+            for index in JSONTree.places(in: elements, &sample) where place >= 0 {
+                forge(&elements[index], at: &place, among: kind, &sample)
             }
             tree = .list(elements)
         case .record(var fields):
             for name in fields.keys.sorted() where place >= 0 {
                 guard var field = fields[name] else { continue }
-                forge(&field, at: &place, among: kind)
+                forge(&field, at: &place, among: kind, &sample)
                 fields[name] = field
             }
             tree = .record(fields)
         case .null, .bool, .natural, .integer, .real, .text, .list: return
         }
-    }
-
-    /// Returns all indices of a short list, but few of a long one. Otherwise lists of bytes would be forged most often.
-    private mutating func places(in elements: [JSONTree]) -> [Int] {
-        guard elements.count > JSONTree.elementsMax else { return Array(elements.indices) }
-        return (0..<JSONTree.elementsMax).map { _ in random.below(elements.count) }
     }
 
     private mutating func substitute(for tree: JSONTree) -> JSONTree {
@@ -187,13 +186,31 @@ private indirect enum JSONTree: Codable {
         return !elements.allSatisfy { if case .natural(...255) = $0 { true } else { false } }
     }
 
-    func count(of kind: Kind) -> Int {
-        let own = isOf(kind) ? 1 : 0
-        return switch self {
-        case .null, .bool, .natural, .integer, .real, .text: own
-        case .list where !isCounted(kind): own
-        case .list(let elements): elements.prefix(Self.elementsMax).reduce(own) { $0 + $1.count(of: kind) }
-        case .record(let fields): fields.values.reduce(own) { $0 + $1.count(of: kind) }
+    /// Returns all indices of a short list, but few of a long one. Otherwise lists of bytes would be forged most often.
+    static func places(in elements: [JSONTree], _ sample: inout SplitMix64) -> [Int] {
+        guard elements.count > elementsMax else { return Array(elements.indices) }
+        return (0..<elementsMax).map { _ in sample.below(elements.count) }
+    }
+
+    /// Returns the number of nodes that a forger visits with this sample.
+    func count(of kind: Kind, _ sample: SplitMix64) -> Int {
+        var sample = sample
+        return count(of: kind, drawing: &sample)
+    }
+
+    private func count(of kind: Kind, drawing sample: inout SplitMix64) -> Int {
+        var count = isOf(kind) ? 1 : 0
+        switch self {
+        case .list(let elements) where isCounted(kind):
+            for index in Self.places(in: elements, &sample) {
+                count += elements[index].count(of: kind, drawing: &sample)
+            }
+        case .record(let fields):
+            for (_, field) in fields.sorted(by: { $0.key < $1.key }) {
+                count += field.count(of: kind, drawing: &sample)
+            }
+        case .null, .bool, .natural, .integer, .real, .text, .list: break
         }
+        return count
     }
 }

@@ -67,6 +67,23 @@ import Testing
         }
     }
 
+    @Test("A rule that fails closes its links all the same", arguments: [true, false])
+    func closesLinks(provesPeers: Bool) async {
+        let openCount = Locked(0)
+        let sound = fixture(nil, provesPeers: provesPeers)
+        let broken = LinkFixture(countMax: sound.countMax, patience: sound.patience) { count in
+            let group = try await sound.makeLinks(count)
+            return LinkGroup(
+                group.links.map { CountedLink($0, openCount) }, peerIDs: group.peerIDs,
+                connect: { throw ConformanceFailure("the links can't be connected") }, disconnect: group.disconnect,
+                clock: group.clock, settle: group.settle)
+        }
+        let report = await TransportConformance.examine(
+            broken, as: "link.broken", rules: TransportConformance.rules.filter { $0.id.hasPrefix("link.") })
+        #expect(report.failures.count > 20)
+        #expect(openCount.withLock { $0 } == 0)
+    }
+
     /// Decorated links with every lane. Two links that prove their peers can't share a name.
     private func fixture(_ fault: LinkFault?, provesPeers: Bool) -> LinkFixture {
         let sound = LinkFixture.inMemory(
@@ -81,5 +98,29 @@ import Testing
                 disconnect: group.disconnect,
                 clock: group.clock, settle: group.settle)
         }
+    }
+}
+
+/// A correct link that counts itself while it is open.
+private final class CountedLink: LinkWrapper {
+    let base: any TransportLink
+    private let openCount: Locked<Int>
+    private let isOpen = Locked(false)
+
+    init(_ base: any TransportLink, _ openCount: Locked<Int>) { (self.base, self.openCount) = (base, openCount) }
+
+    func open(_ observer: any LinkObserver) throws {
+        try base.open(observer)
+        isOpen.withLock { $0 = true }
+        openCount.withLock { $0 += 1 }
+    }
+
+    func close() async {
+        await base.close()
+        let wasOpen = isOpen.withLock { isOpen in
+            defer { isOpen = false }
+            return isOpen
+        }
+        if wasOpen { openCount.withLock { $0 -= 1 } }
     }
 }

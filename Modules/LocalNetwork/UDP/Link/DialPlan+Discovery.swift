@@ -7,8 +7,12 @@
     // trusted.
     extension DialPlan {
         mutating func found(_ service: FoundService, _ now: Duration) {
-            for forgotten in services.insert(service) { forget(forgotten) }
+            services.insert(service)
             recognise(service, now)
+            guard services.isOverfull else { return }
+            var owners: [String: PeerID] = [:]
+            for entry in entries.values { for instance in entry.locations.keys { owners[instance] = entry.expected } }
+            if let instance = services.oldest(by: { owners[$0] }) { lost(instance) }
         }
 
         mutating func lost(_ instance: String) {
@@ -60,7 +64,8 @@
         }
     }
 
-    /// The discovered services, including those of unknown peers, which may become trusted. Drops the oldest when full.
+    /// The discovered services, including those of unknown peers, which may become trusted. When full, the peer with the
+    /// most services loses its oldest. All unknown peers count as one, so their flood displaces no trusted peer.
     struct ServiceTable {
         static let countMax = 256
 
@@ -70,18 +75,23 @@
 
         var all: [FoundService] { services.keys.sorted().compactMap { services[$0] } }
 
-        /// - Returns: The instances that were forgotten.
-        mutating func insert(_ service: FoundService) -> [String] {
+        var isOverfull: Bool { services.count > Self.countMax }
+
+        mutating func insert(_ service: FoundService) {
             remove(service.instance)
             lastNumber += 1
             numbers[service.instance] = lastNumber
             services[lastNumber] = service
-            guard services.count > Self.countMax, let oldest = services.keys.min(), let forgotten = services[oldest]
-            else {
-                return []
-            }
-            remove(forgotten.instance)
-            return [forgotten.instance]
+        }
+
+        /// Returns the oldest instance of the owner with the most instances. O(n)
+        /// - Parameter owner: Returns the peer of an instance; nil if it is unknown.
+        func oldest(by owner: (String) -> PeerID?) -> String? {
+            Dictionary(grouping: numbers, by: { owner($0.key) }).values
+                .compactMap { group in
+                    group.min { $0.value < $1.value }.map { (count: group.count, number: $0.value, instance: $0.key) }
+                }
+                .max { ($0.count, $1.number) < ($1.count, $0.number) }?.instance
         }
 
         mutating func remove(_ instance: String) {

@@ -157,13 +157,6 @@
     // MARK: - Outcomes
 
     extension DialPlan {
-        /// Notes that no admitted peer answered in a round, and schedules a retry.
-        mutating func failed(_ target: Target, _ now: Duration) {
-            guard entries[target]?.isDialing == true else { return }
-            entries[target]?.isDialing = false
-            retry(target, now)
-        }
-
         /// Forgets a target whose address turned out to be this peer's own.
         mutating func isSelf(_ target: Target) { entries[target] = nil }
 

@@ -204,7 +204,6 @@
         private func start(_ connection: PairingConnection) {
             guard !hasEnded, let peer = connection.peer, connections[connection.number] != nil else { return }
             guard current == nil else { return connection.abort() }
-            connection.timer?.cancel()
             var exchange = PairingExchange(
                 method: configuration.method, role: connection.isDialedHere ? .initiator : .responder,
                 local: configuration.identity.peerID, remote: peer, localName: configuration.name, now: now)
@@ -220,8 +219,21 @@
         func received(_ message: [UInt8], from connection: PairingConnection) {
             // The side that accepted the connection starts its exchange with the first message.
             if current == nil, !connection.isDialedHere { start(connection) }
-            guard !hasEnded, current?.connection === connection else { return connection.abort() }
+            guard !hasEnded, let current, current.connection === connection else { return connection.abort() }
+            // From its first message on, the connection has the time of the exchange.
+            connection.timer?.cancel()
+            connection.timer = after(max(current.exchange.deadline - now, .zero)) { [weak self] in
+                self?.checkTime(of: connection)
+            }
             proceed { exchange, now throws(PairingError) in try exchange.receive(message, now: now) }
+        }
+
+        private func checkTime(of connection: PairingConnection) {
+            guard current?.connection === connection else { return }
+            proceed { exchange, now throws(PairingError) in
+                try exchange.tick(now: now)
+                return []
+            }
         }
 
         func malformed(_ connection: PairingConnection) {

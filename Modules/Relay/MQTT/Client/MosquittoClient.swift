@@ -82,7 +82,7 @@
             try broker.requireSafePassword()
             Self.prepareLibrary()
             self.broker = broker
-            sessionExpirySeconds = UInt32(clamping: sessionExpiry.components.seconds)
+            sessionExpirySeconds = Self.roundedUp(sessionExpiry)
             do throws(SystemCallError) {
                 wake = try WakePipe()
             } catch {
@@ -96,6 +96,13 @@
         }
 
         deinit { mosquitto_destroy(handle) }
+
+        /// Returns whole seconds. A fraction counts as a second, because the broker ends a session of 0 s at once.
+        static func roundedUp(_ duration: Duration) -> UInt32 {
+            let (seconds, attoseconds) = duration.components
+            let whole = UInt32(clamping: seconds)
+            return whole < .max && attoseconds > 0 ? whole + 1 : whole
+        }
 
         private static func prepareLibrary() { _ = library }
         private static let library: Int32 = mosquitto_lib_init()

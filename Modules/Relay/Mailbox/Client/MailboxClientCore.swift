@@ -29,7 +29,6 @@ package struct MailboxClientCore: Sendable {
 
     package static let heldMax = 256
     package static let heldBytesMax = 4 << 20
-    private static let heartbeats: ClosedRange<UInt64> = 1_000...600_000
 
     private enum Phase { case closed, greeting, proving, opening, open, following }
 
@@ -85,7 +84,7 @@ package struct MailboxClientCore: Sendable {
     private mutating func handle(_ frame: MailboxServerFrame, _ now: Duration) {
         switch (frame, phase) {
         case (.challenge(let challenge, let milliseconds), .greeting):
-            heartbeat = .milliseconds(min(max(milliseconds, Self.heartbeats.lowerBound), Self.heartbeats.upperBound))
+            heartbeat = .milliseconds(MailboxFrame.heartbeatMilliseconds(milliseconds))
             phase = .proving
             directives.append(.prove(challenge))
         case (.opened, .opening):

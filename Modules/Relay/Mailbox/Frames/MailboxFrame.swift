@@ -24,6 +24,12 @@ package enum MailboxFrame {
     /// Maximum number of bytes of a message. With base64 and its sender's ID it fits into an event of a replay buffer.
     package static let bytesMax = 48_600
 
+    /// Clamps a heartbeat interval to the range from a second to ten minutes. Both sides use the same range, so that the
+    /// gateway doesn't expect heartbeats that the device doesn't send.
+    package static func heartbeatMilliseconds(_ milliseconds: UInt64) -> UInt64 {
+        min(max(milliseconds, 1_000), 600_000)
+    }
+
     /// Returns the bytes that a device signs. Their prefix differs from everything else that the key signs.
     ///
     /// - Parameter server: The host that the device dialed, in lowercase. A signature made for one server can't open

@@ -80,7 +80,7 @@ struct MailboxConnection: Sendable {
         lastReceivedAt = now
         frames = TokenBucket(perSecond: Double(settings.framesPerSecond), atOnce: max(1, settings.framesAtOnce))
         follows = TokenBucket(perSecond: 1, atOnce: max(1, settings.followsAtOnce))
-        send(.challenge(challenge, heartbeat: settings.heartbeatInterval.milliseconds))
+        send(.challenge(challenge, heartbeat: settings.heartbeatMilliseconds))
     }
 
     var isClosed: Bool { if case .closed = phase { true } else { false } }
@@ -324,7 +324,9 @@ extension MailboxConnection {
             (isThrottled, excessFrameCount) = (false, 0)
             pauseOrResume()
         }
-        if now - lastReceivedAt >= settings.heartbeatInterval * 2 { return close(.unknownError, "no heartbeat") }
+        if now - lastReceivedAt >= .milliseconds(settings.heartbeatMilliseconds * 2) {
+            return close(.unknownError, "no heartbeat")
+        }
         if let since = stalledSince, now - since >= settings.stallTimeout {
             return close(.unknownError, "this device reads too slowly")
         }
@@ -377,8 +379,4 @@ package enum MailboxValue {
         guard parts.count == 2, let from = MailboxID(parts[0]) else { return nil }
         return MailboxPacket(from: from, lane: .latest, key: String(parts[1]), bytes: bytes)
     }
-}
-
-extension Duration {
-    var milliseconds: UInt64 { UInt64(clamping: components.seconds) &* 1000 }
 }

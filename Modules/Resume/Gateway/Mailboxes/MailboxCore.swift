@@ -318,7 +318,8 @@ extension MailboxCore {
     private mutating func follow(_ ids: [MailboxID], _ key: Int, _ now: Duration) {
         guard let connection = connections[key], connection.isOpen else { return }
         let names = Set(ids.map(\.description)).subtracting([connection.name])
-        for name in connection.following.subtracting(names) { unfollow(name, key) }
+        let unfollowed = connection.following.subtracting(names).sorted()
+        for name in unfollowed { unfollow(name, key) }
         let unknown = names.filter { views[$0]?.isKnown != true }
         with(key) { connection in
             connection.following = names
@@ -338,6 +339,10 @@ extension MailboxCore {
                 views[name]?.followers.insert(key)
                 sendPresence(of: name, to: key)
             }
+        }
+        // Refuses these posts, for which no answer of the store comes any more.
+        for name in unfollowed {
+            for post in with(key, { $0.takeHeldBack(to: name) }) ?? [] { self.post(post, key, now) }
         }
     }
 

@@ -1,10 +1,11 @@
+import MeshBase
 import MeshMailbox
 package import MeshResume
 
 /// The bounds that a gateway grants a device that opens its mailbox.
 public struct MailboxSettings: Sendable {
-    /// The time between two heartbeats, which the challenge announces. The gateway closes a device that sends nothing for
-    /// twice as long.
+    /// The time between two heartbeats, which the challenge announces, from a second to ten minutes. A value out of this
+    /// range is clamped, as devices do too. The gateway closes a device that sends nothing for twice as long.
     public var heartbeatInterval = Duration.seconds(30)
     /// Maximum time from the connection to the open mailbox.
     let openTimeout = Duration.seconds(10)
@@ -46,6 +47,10 @@ public struct MailboxSettings: Sendable {
 
     /// Creates settings with the default of every value.
     public init() {}
+
+    var heartbeatMilliseconds: UInt64 {
+        MailboxFrame.heartbeatMilliseconds(UInt64(clamping: heartbeatInterval.milliseconds))
+    }
 
     /// Returns true if a signature for that server name is accepted. nil is the signature of earlier versions, for any server.
     func accepts(server: String?) -> Bool {

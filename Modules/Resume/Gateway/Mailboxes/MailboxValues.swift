@@ -11,31 +11,23 @@ package struct MailboxValues: Sendable {
 
     private let streamsMax: Int
     private var boxes: [String: Box] = [:]
-    private var mailboxes: [String: Set<String>] = [:]
+    /// The mailboxes of each user. A user without one has no entry.
+    private(set) var mailboxes: [String: Set<String>] = [:]
     /// The earliest time at which a mailbox may be idle.
     private var idleAt = Duration.zero
 
     package init(streamsMax: Int) { self.streamsMax = streamsMax }
 
     package mutating func set(_ value: [UInt8], _ name: String, of stream: String) -> Bool {
-        guard var box = boxes.removeValue(forKey: stream) ?? (boxes.count < streamsMax ? Box() : nil) else {
-            return false
-        }
-        defer { boxes[stream] = box }
-        let former = box.values[name]
-        let added = value.count - (former?.count ?? 0)
-        if let sender = MailboxValue.sender(of: name) {
-            guard box.bytes + added <= MailboxBounds.bytesMax,
-                former != nil || box.values.count < MailboxBounds.valuesMax,
-                box.hasRoom(for: sender, added, isNew: former == nil)
-            else { return false }
-        } else {
-            guard box.hasRoomForOwner(added, isNew: former == nil) else { return false }
-        }
-        box.values[name] = value
-        box.bytes += added
-        if name == MailboxValue.admitted { box.removeValues(notOf: MailboxValue.ids(value)) }
-        return true
+        let isNew = boxes[stream] == nil
+        guard !isNew || boxes.count < streamsMax else { return false }
+        var box = boxes.removeValue(forKey: stream) ?? Box()
+        let isSet = box.set(value, name)
+        guard isSet || !isNew else { return false }
+        boxes[stream] = box
+        // A mailbox without a registration is idle at once.
+        if isNew { idleAt = .zero }
+        return isSet
     }
 
     package func values(_ names: [String]?, of stream: String) -> [String: [UInt8]] {
@@ -53,15 +45,16 @@ package struct MailboxValues: Sendable {
         var removed: [String] = []
         if mailboxes[user]?.contains(mailbox) != true {
             let own = mailboxes[user] ?? []
-            for idle in own.sorted() where isIdle(idle, now) { removed += remove(idle) }
-            guard mailboxes[user, default: []].count < max else { return nil }
+            let idle = own.filter { isIdle($0, now) }.sorted()
+            guard own.count - idle.count < max else { return nil }
+            removed = idle.flatMap { remove($0) }
             if boxes[mailbox] == nil, boxes.count >= streamsMax {
                 guard let evicted = evictMailboxes(for: user, now) else { return nil }
                 removed += evicted
             }
         }
         var box = boxes.removeValue(forKey: mailbox) ?? Box()
-        if let former = box.user, former != user { mailboxes[former]?.remove(mailbox) }
+        if let former = box.user, former != user { leave(mailbox, former) }
         (box.user, box.openedAt) = (user, now)
         boxes[mailbox] = box
         mailboxes[user, default: []].insert(mailbox)
@@ -72,11 +65,13 @@ package struct MailboxValues: Sendable {
     @discardableResult
     package mutating func remove(_ mailbox: String) -> [String] {
         guard let box = boxes.removeValue(forKey: mailbox) else { return [] }
-        if let user = box.user {
-            mailboxes[user]?.remove(mailbox)
-            if mailboxes[user]?.isEmpty == true { mailboxes[user] = nil }
-        }
+        if let user = box.user { leave(mailbox, user) }
         return [mailbox]
+    }
+
+    private mutating func leave(_ mailbox: String, _ user: String) {
+        mailboxes[user]?.remove(mailbox)
+        if mailboxes[user]?.isEmpty == true { mailboxes[user] = nil }
     }
 
     mutating func removeAll() { (boxes, mailboxes) = ([:], [:]) }
@@ -100,6 +95,23 @@ package struct MailboxValues: Sendable {
 }
 
 extension MailboxValues.Box {
+    /// - Returns: false if the value doesn't fit. Nothing has changed then.
+    fileprivate mutating func set(_ value: [UInt8], _ name: String) -> Bool {
+        let former = values[name]
+        let added = value.count - (former?.count ?? 0)
+        if let sender = MailboxValue.sender(of: name) {
+            guard bytes + added <= MailboxBounds.bytesMax, former != nil || values.count < MailboxBounds.valuesMax,
+                hasRoom(for: sender, added, isNew: former == nil)
+            else { return false }
+        } else {
+            guard hasRoomForOwner(added, isNew: former == nil) else { return false }
+        }
+        values[name] = value
+        bytes += added
+        if name == MailboxValue.admitted { removeValues(notOf: MailboxValue.ids(value)) }
+        return true
+    }
+
     fileprivate func hasRoom(for sender: String, _ added: Int, isNew: Bool) -> Bool {
         guard values.count >= MailboxBounds.senderValuesMax || bytes + added > MailboxBounds.senderBytesMax else {
             return true

@@ -14,8 +14,8 @@ public struct TransportBench: Sendable {
     public let patience: Int
     /// The fixture of the link below the transports; nil if they have none.
     public let links: LinkFixture?
-    /// Transports that the rule has made in addition to the pair. Closed with it.
-    private let extras = Locked<[any SessionSyncTransport]>([])
+    /// Closes what the rule has made in addition to the pair.
+    private let extras = Locked<[@Sendable () async -> Void]>([])
     /// The session of all messages that the bench makes.
     public let sessionID = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 7))
 
@@ -122,12 +122,21 @@ extension TransportBench {
         return faults
     }
 
-    private func keep(_ transports: [any SessionSyncTransport]) { extras.withLock { $0 += transports } }
+    /// Closes these transports with the pair.
+    func keep(_ transports: [any SessionSyncTransport]) {
+        extras.withLock { extras in
+            for transport in transports { extras.append { await transport.close() } }
+        }
+    }
+
+    /// Keeps a group of links until the pair is closed, and closes them with it.
+    func keep(_ group: LinkGroup) {
+        extras.withLock { $0.append { for link in group.links { await link.close() } } }
+    }
 
     func closeAll() async {
-        for transport in [pair.first, pair.second] + [pair.bystander].compactMap({ $0 }) + extras.withLock({ $0 }) {
-            await transport.close()
-        }
+        for transport in [pair.first, pair.second] + [pair.bystander].compactMap({ $0 }) { await transport.close() }
+        for close in extras.withLock({ $0 }) { await close() }
     }
 }
 

@@ -23,7 +23,7 @@ extension TransportConformance {
         }.needs(.link),
         ConformanceRule("link.lanes.constant", "Lanes and limits don't change") { bench in
             guard let fixture = bench.links else { return }
-            let links = try await LinkBench(fixture)
+            let links = try await LinkBench(bench, fixture)
             let before = links.lanes
             try links.open()
             let open = links.lanes
@@ -43,11 +43,10 @@ extension TransportConformance {
         }.needs(.link, .otherPeer, .liveLane),
         ConformanceRule("link.send.unopened", "A link that isn't open refuses sends with closed") { bench in
             guard let fixture = bench.links else { return }
-            let links = try await LinkBench(fixture)
+            let links = try await LinkBench(bench, fixture)
             for lane in links.lanes.keys {
                 try requireEqual(links.refusal([1], on: lane, to: "nobody"), .closed, "the refusal on \(lane.rawValue)")
             }
-            await links.close()
         }.needs(.link),
         ConformanceRule("link.send.unreachable", "A send to an unused address is refused with unreachable") {
             bench in
@@ -97,29 +96,21 @@ extension TransportConformance {
         }.needs(.link, .otherPeer),
         ConformanceRule("link.send.within-received", "A send during a call of the observer is accepted") { bench in
             guard let fixture = bench.links else { return }
-            let group = try await fixture.makeLinks(2)
-            let echo = Locked<(any TransportLink)?>(group.links[1])
-            let witnesses = [
-                LinkWitness(),
-                LinkWitness { bytes, lane, address in
-                    let link = echo.withLock { $0 }
-                    try? link?.send(LinkPacket(lane: lane, bytes: bytes), to: address)
-                },
-            ]
-            let links = LinkBench(group, witnesses, patience: fixture.patience)
+            let links = try await LinkBench(bench, fixture) { group in
+                let second = group.links[1]
+                return [
+                    LinkWitness(),
+                    LinkWitness { [weak second] bytes, lane, address in
+                        try? second?.send(LinkPacket(lane: lane, bytes: bytes), to: address)
+                    },
+                ]
+            }
             try links.open()
             try await links.meet()
             let lane = links.lanes.keys.contains(.stream) ? LinkLane.stream : .queue
             let packet = pattern(50, seed: 2)
             for _ in 0..<20 { try await links.send(packet, on: lane) }
-            let failure: (any Error)?
-            do {
-                try await links.wait(for: "twenty echoes") { links.witnesses[0].byteCount(on: lane) >= 1000 }
-                failure = nil
-            } catch { failure = error }
-            echo.withLock { $0 = nil }
-            await links.close()
-            if let failure { throw failure }
+            try await links.wait(for: "twenty echoes") { links.witnesses[0].byteCount(on: lane) >= 1000 }
         }.needs(.link, .otherPeer, .orderedLane),
         ConformanceRule("link.stream.intact", "Every byte written to a stream is read once, in order") {
             bench in
@@ -229,7 +220,7 @@ extension TransportConformance {
             "Of two peers with one ID the later replaces the earlier, which returns when the later has gone"
         ) { bench in
             guard let fixture = bench.links else { return }
-            try await namesakes(fixture)
+            try await namesakes(bench, fixture)
         }.needs(.link, .otherPeer, .liveLane, .thirdLink),
         ConformanceRule("link.close.flushed", "Packets accepted before closing still arrive") { bench in
             try await LinkBench.run(bench) { bench in
@@ -261,6 +252,7 @@ extension TransportConformance {
         ConformanceRule("link.close.released", "A closed link releases its observer") { bench in
             guard let fixture = bench.links else { return }
             let group = try await fixture.makeLinks(min(fixture.countMax, 2))
+            bench.keep(group)
             weak var observer: LinkWitness?
             do {
                 let witness = LinkWitness()
@@ -302,7 +294,7 @@ extension TransportConformance {
         ConformanceRule("link.latest.newest", "The newest packet of each key arrives, as that key's last one") {
             bench in
             guard let fixture = bench.links else { return }
-            let links = try await LinkBench(fixture)
+            let links = try await LinkBench(bench, fixture)
             try links.links[0].open(links.witnesses[0])
             try await links.group.connect?()
             try await links.wait(for: "the other link to be found") { links.witnesses[0].address != nil }
@@ -316,14 +308,9 @@ extension TransportConformance {
             func values(_ key: UInt8) -> [UInt8] {
                 links.witnesses[1].packets(on: .latest).filter { $0.first == key }.map { $0[1] }
             }
-            let failure: (any Error)?
-            do {
-                try await links.wait(for: "the newest of each key") { (1...3).allSatisfy { values($0).contains(5) } }
-                failure = nil
-            } catch { failure = error }
+            try await links.wait(for: "the newest of each key") { (1...3).allSatisfy { values($0).contains(5) } }
             await links.settle()
             await links.close()
-            if let failure { throw failure }
             for key in 1...3 as ClosedRange<UInt8> {
                 try requireEqual(values(key), values(key).sorted(), "the order of the packets of one key")
             }
@@ -335,13 +322,13 @@ extension TransportConformance {
         ConformanceRule(
             "link.peer.greeting", "If the link proves identities, a peer can't greet in another's name on any lane"
         ) { bench in
-            if let fixture = bench.links { try await greetAsAnother(fixture) }
+            if let fixture = bench.links { try await greetAsAnother(bench, fixture) }
         }.needs(.link, .otherPeer, .provenPeers),
     ]
 
     /// Greets with an ID other than the proven one and sends in every mode: first unconnected, for lanes that keep
     /// packets, then connected.
-    private static func greetAsAnother(_ fixture: LinkFixture) async throws {
+    private static func greetAsAnother(_ bench: TransportBench, _ fixture: LinkFixture) async throws {
         let group = try await fixture.makeLinks(2)
         guard let peerIDs = group.peerIDs else { return }
         let ids = ["somebody else", peerIDs[1]]
@@ -350,6 +337,8 @@ extension TransportConformance {
             return try LinkTransport(
                 localPeer: peer, link: link, configuration: fixture.configuration, clock: group.clock)
         }
+        bench.keep(ends)
+        bench.keep(group)
         let envelopes = Recorder(ends[1].receiveEnvelopes())
         let snapshots = Recorder(ends[1].receiveSnapshots())
         for end in ends { try end.start() }
@@ -413,7 +402,7 @@ extension TransportConformance {
         faults.inject(try encoder.encode(.snapshotRequest(request)), .stream)
     }
 
-    private static func namesakes(_ fixture: LinkFixture) async throws {
+    private static func namesakes(_ bench: TransportBench, _ fixture: LinkFixture) async throws {
         let group = try await fixture.makeLinks(3)
         // Two links that prove their peer IDs can't share an ID.
         guard group.peerIDs == nil else { return }
@@ -426,6 +415,8 @@ extension TransportConformance {
             return try LinkTransport(
                 localPeer: peer, link: link, configuration: configuration, clock: group.clock)
         }
+        bench.keep(ends)
+        bench.keep(group)
         let host = ends[0]
         let events = Recorder(host.diagnosticEvents())
         func wait(for what: String, until condition: () -> Bool) async throws {
@@ -436,29 +427,23 @@ extension TransportConformance {
         func isReachable(_ guest: LinkTransport) -> Bool {
             host.health(of: guest.localPeer) == .reachable && guest.health(of: host.localPeer) == .reachable
         }
-        let failure: (any Error)?
-        do {
-            try ends[0].start()
-            try ends[1].start()
-            try await group.connect?()
-            try await wait(for: "the first to be there") { isReachable(ends[1]) }
-            try ends[2].start()
-            try await group.connect?()
-            try await wait(for: "word that one has taken the other's place") {
-                events.elements.contains { if case .displaced("guest") = $0 { true } else { false } }
-            }
-            await ends[2].close()
-            try await group.connect?()
-            try await wait(for: "the first to be back") { isReachable(ends[1]) }
-            failure = nil
-        } catch { failure = error }
-        for end in ends { await end.close() }
-        if let failure { throw failure }
+        try ends[0].start()
+        try ends[1].start()
+        try await group.connect?()
+        try await wait(for: "the first to be there") { isReachable(ends[1]) }
+        try ends[2].start()
+        try await group.connect?()
+        try await wait(for: "word that one has taken the other's place") {
+            events.elements.contains { if case .displaced("guest") = $0 { true } else { false } }
+        }
+        await ends[2].close()
+        try await group.connect?()
+        try await wait(for: "the first to be back") { isReachable(ends[1]) }
     }
 
     private static func keptPackets(_ bench: TransportBench, lane: LinkLane) async throws {
         guard let fixture = bench.links else { return }
-        let links = try await LinkBench(fixture)
+        let links = try await LinkBench(bench, fixture)
         try links.links[0].open(links.witnesses[0])
         try await links.group.connect?()
         try await links.wait(for: "the other link to be found") { links.witnesses[0].address != nil }
@@ -466,13 +451,8 @@ extension TransportConformance {
         for packet in sent { try await links.send(packet, on: lane) }
         try links.links[1].open(links.witnesses[1])
         try await links.group.connect?()
-        let failure: (any Error)?
-        do {
-            try await links.wait(for: "30 packets") { links.witnesses[1].packets(on: lane).count >= 30 }
-            failure = nil
-        } catch { failure = error }
+        try await links.wait(for: "30 packets") { links.witnesses[1].packets(on: lane).count >= 30 }
         await links.close()
-        if let failure { throw failure }
         try require(links.witnesses[1].packets(on: lane) == sent, "what arrived is not what was sent, in order")
     }
 

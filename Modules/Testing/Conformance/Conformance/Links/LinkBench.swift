@@ -12,44 +12,35 @@ struct LinkBench: Sendable {
     var lanes: [LinkLane: PayloadLimit] { links[0].lanes }
     var liveLanes: [LinkLane] { lanes.keys.filter(\.isLive).sorted { $0.rawValue < $1.rawValue } }
 
-    /// Creates a bench with two links that aren't open.
-    init(_ fixture: LinkFixture) async throws {
+    /// Creates a bench with two links that aren't open. They are closed with the transports' bench.
+    /// - Parameter witnesses: by default, witnesses that only record.
+    init(
+        _ bench: TransportBench, _ fixture: LinkFixture, witnesses: ((LinkGroup) -> [LinkWitness])? = nil
+    ) async throws {
         let group = try await fixture.makeLinks(min(fixture.countMax, 2))
-        self.init(group, group.links.map { _ in LinkWitness() }, patience: fixture.patience)
-    }
-
-    init(_ group: LinkGroup, _ witnesses: [LinkWitness], patience: Int) {
+        bench.keep(group)
         self.group = group
-        self.witnesses = witnesses
-        self.patience = patience
+        self.witnesses = witnesses?(group) ?? group.links.map { _ in LinkWitness() }
+        patience = fixture.patience
     }
 
-    /// Calls `body` with connected links, and closes them.
+    /// Calls `body` with connected links.
     static func run(_ bench: TransportBench, _ body: (LinkBench) async throws -> Void) async throws {
         guard let fixture = bench.links else { return }
-        let links = try await LinkBench(fixture)
-        do {
-            try links.open()
-            try await links.meet()
-            try await body(links)
-        } catch {
-            await links.close()
-            throw error
-        }
-        await links.close()
+        let links = try await LinkBench(bench, fixture)
+        try links.open()
+        try await links.meet()
+        try await body(links)
     }
 
     func open() throws { for (link, witness) in zip(links, witnesses) { try link.open(witness) } }
 
     /// Connects the links and waits until each has reported the other one.
     func meet() async throws {
-        let before = witnesses.map(\.connectionCount)
         try await group.connect?()
         let isLive = !liveLanes.isEmpty
         try await wait(for: isLive ? "every link to say connected" : "every link to say found") {
-            zip(witnesses, before).allSatisfy { witness, count in
-                isLive ? witness.isConnected && (witness.connectionCount > count || count > 0) : witness.address != nil
-            }
+            witnesses.allSatisfy { isLive ? $0.isConnected : $0.address != nil }
         }
     }
 
