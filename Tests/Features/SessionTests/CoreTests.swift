@@ -184,6 +184,27 @@ struct CoreTests {
         let accepted = driven.core.delivery(of: round.events[0].metadata.eventID)
         #expect(accepted.step == .accepted)
     }
+
+    /// A new incarnation counts its events from 1 again.
+    @Test func `After a change of incarnation an event isn't accepted before it is written`() throws {
+        var driven = Driven()
+        for amount in 1...3 { _ = try driven.turn { [now = driven.now] in try $0.submit(.add(amount), at: now) } }
+        driven.performRounds()
+        let relaunched = try CounterEngine(
+            restoring: driven.core.engine.image, reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(),
+            seed: 3)
+        driven.core = Core(engine: relaunched, configuration: CounterConfiguration(), at: .init(now: driven.now))
+        driven.turn { $0.start(retained: nil) }
+        driven.performRounds()
+        driven.turn { $0.leaveStore() }
+        let envelope = try driven.turn { [now = driven.now] in try $0.submit(.add(4), at: now) }
+        #expect(envelope.metadata.sequence == 1)
+        let before = driven.core.delivery(of: envelope.metadata.eventID).step
+        #expect(before == .submitted)
+        driven.performRounds()
+        let after = driven.core.delivery(of: envelope.metadata.eventID).step
+        #expect(after == .accepted)
+    }
 }
 
 /// The samples and taps that a log accepts while it isn't emptied.
