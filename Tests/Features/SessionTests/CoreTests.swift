@@ -207,6 +207,32 @@ struct CoreTests {
     }
 }
 
+/// The delays of requests that get no answer.
+@Suite struct RequestBackoffTests {
+    private func facts(held: UInt64, missing first: UInt64?) -> ExchangeSchedule.Facts {
+        let source = SessionSource(peerID: "phone", incarnation: 1)
+        return ExchangeSchedule.Facts(
+            group: source, isSealed: true, view: 0,
+            held: SequenceVector([SourceSequence(source: source, sequence: held)]), position: 0,
+            missing: first.map { [SessionRange(source: source, first: $0, last: held + 1)] } ?? [], heard: [:])
+    }
+
+    /// A watch in the background gets events by user infos, and misses one that the phone can't send again now.
+    @Test func `Requests for the same events become rare, although later events arrive`() {
+        var schedule = ExchangeSchedule()
+        var delays: [Duration] = []
+        func send(_ facts: ExchangeSchedule.Facts) {
+            schedule.begin(facts, at: Date(timeIntervalSince1970: 0))
+            delays.append(schedule.interval(.requesting, .seconds(1), samples: .zero, backsOff: true))
+        }
+        for turn in 0..<40 as Range<UInt64> { send(facts(held: 10 + turn, missing: 5)) }
+        #expect(delays[..<21].allSatisfy { $0 == .milliseconds(250) })
+        #expect(delays.last == .seconds(10))
+        send(facts(held: 60, missing: 6))
+        #expect(delays.last == .milliseconds(250), "an answer has arrived")
+    }
+}
+
 /// The samples and taps that a log accepts while it isn't emptied.
 @Suite struct SampleThinningTests {
     @Test func `A day alone with a sample per second and a tap per minute rejects nothing`() throws {
