@@ -24,10 +24,6 @@ public struct PluginError: CodedError {
     public let message: String
     public let cause: (any Error)?
 
-    public var description: String {
-        cause.map { "\(message): \($0)" } ?? message
-    }
-
     public var advice: String {
         switch code {
         case .duplicateID: "List only one of them, or give the other its own ID."

@@ -56,6 +56,11 @@ extension SessionSyncEngine {
     /// The last sequence of each source that the base includes.
     package var folded: SequenceVector { sources.vector { $0.folded } }
 
+    /// Returns true if that source was closed: its device has another incarnation now, or has left the group.
+    package func isClosed(_ source: SessionSource) -> Bool {
+        sources.slot(of: source).map { sources[$0].isClosed } ?? false
+    }
+
     /// Returns the sequences that a member has acknowledged.
     public func acknowledged(by member: SessionSource) -> SequenceVector {
         guard let slot = sources.slot(of: member) else { return SequenceVector() }

@@ -22,7 +22,8 @@ public enum SessionSyncError: Error, Hashable, Sendable {
     case unknownPeer(id: String)
     /// No peer can be reached now, and the delivery mode doesn't wait.
     case notReachable
-    /// The session has the maximum number of peers and incarnations. Nothing was accepted.
+    /// The session, or one of its peers, has the maximum number of sources: of incarnations. `limit` is 1,024 for the
+    /// session and 64 for a peer. Nothing was accepted.
     case tooManySources(limit: Int)
     /// A number or a moment from a peer is out of range. Nothing was accepted.
     case outOfRange(field: String)
@@ -54,7 +55,7 @@ extension SessionSyncError: CustomStringConvertible {
         case .payloadDecodingFailed(let type, let description): "payload '\(type)' can't be decoded: \(description)"
         case .unknownPeer(let id): "peer '\(id)' isn't known to this transport"
         case .notReachable: "no peer can be reached now"
-        case .tooManySources(let limit): "the limit of \(limit) sources has been reached"
+        case .tooManySources(let limit): "the limit of \(limit) sources, of one peer or in all, has been reached"
         case .outOfRange(let field): "the peer's \(field) is out of range"
         case .queueFull(let limit): "the queue is full: it holds at most \(limit) entries"
         case .logFull(let limit):
@@ -85,7 +86,8 @@ extension SessionSyncError: LocalizedError {
         case .payloadDecodingFailed: "The other device may have another version of the app. Make new fields optional."
         case .unknownPeer: "Wait until the transport has found the peer, or omit the peer to send to all."
         case .notReachable: "Open the app on the other device, or use a mode that waits."
-        case .tooManySources: "Start a new session."
+        case .tooManySources:
+            "Start a new session. Give each device a store, so that it doesn't count as a new source after each launch."
         case .outOfRange: "Update the app on that device. If that doesn't help, unpair it."
         case .queueFull: "Wait until some entries have been sent, then try again."
         case .logFull: "Wait until the other devices have confirmed some events. If one won't come back, remove it."

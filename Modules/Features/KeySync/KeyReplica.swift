@@ -71,9 +71,7 @@ struct KeyReplica: Hashable, Sendable {
     /// - Parameter isDefault: true for the app's default value. If nothing is stored, it loses to any peer's change.
     mutating func set(_ bytes: Data?, at place: Int, _ stamp: HybridTimestamp, isDefault: Bool = false) -> Bool {
         let key = table.records[place].name
-        guard key.utf8.count <= KeyLimits.nameBytesMax, bytes?.count ?? 0 <= KeyLimits.valueBytesMax else {
-            return false
-        }
+        guard KeyLimits.permits(bytes, of: key) else { return false }
         let (rule, present) = (table.records[place].rule, table.records[place].entry)
         let isWeak = isDefault && present?.bytes == nil
         let isHeld = !rule.isAutomatic(byteCount: bytes?.count ?? 0, configuration) || refusal(rule) != nil

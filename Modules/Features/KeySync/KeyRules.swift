@@ -1,3 +1,5 @@
+import Foundation
+
 /// The devices on which a key exists, and between which it travels.
 public enum PlatformAvailability: String, Hashable, Sendable, Codable {
     /// `all` and `phoneWithWatchSync` are shared between devices. `phoneOnly` and `watchOnly` stay on each phone or watch.
@@ -93,4 +95,9 @@ enum KeyLimits {
     static let unconfirmedMessagesMax = 8
     /// Maximum number of bytes of names and authors of refused versions in one message. They fit into any message.
     static let refusedBytesMax = 256 << 10
+
+    /// Returns true if the bounds of a single key permit the value.
+    static func permits(_ data: Data?, of name: String) -> Bool {
+        name.utf8.count <= nameBytesMax && data?.count ?? 0 <= valueBytesMax
+    }
 }

@@ -9,9 +9,9 @@ public import MeshTransport
 // The connection and its peers.
 extension StorageRouter {
     /// Reads the connection's store and starts the exchange with peers. Values that you set before this call count as later
-    /// than stored ones.
-    /// - Throws: `KeySyncError.Code.alreadyAttached`; `KeySyncError.Code.tooLarge` if a value that you set before this
-    ///   call doesn't fit; `ConnectionError.idInUse`; an error of the store.
+    /// than stored ones. One that doesn't fit together with the stored ones is dropped: its `status(of:)` is `failed`, and
+    /// ``problems`` has `writeFailed`.
+    /// - Throws: `KeySyncError.Code.alreadyAttached`; `ConnectionError.idInUse`; an error of the store.
     public func attach(to connection: any SessionConnection) async throws {
         guard self.connection == nil else { throw KeySyncError(.alreadyAttached) }
         try connection.claim(KeyMessage.featureID, for: StorageRouter.self)
@@ -44,8 +44,7 @@ extension StorageRouter {
     /// store, a clock or a session, attach to a `TransportConnection`.
     ///
     /// - Parameter transport: started by this call. For a structure, which has no identity, make a `TransportConnection`.
-    /// - Throws: `KeySyncError.Code.alreadyAttached`; `KeySyncError.Code.tooLarge` if a value that you set before this
-    ///   call doesn't fit; `ConnectionError.idInUse`.
+    /// - Throws: `KeySyncError.Code.alreadyAttached`; `ConnectionError.idInUse`.
     public func attach(over transport: any SessionSyncTransport & AnyObject) async throws {
         try await attach(to: TransportConnection.shared(over: transport))
     }

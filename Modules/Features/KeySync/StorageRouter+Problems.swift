@@ -11,10 +11,18 @@ extension StorageRouter {
         board.report(.unreadableValue(of: name, "the key '\(name)'", reason))
     }
 
+    /// Reports a value from before `attach` that doesn't fit together with the values in the store.
+    func reportRefused(_ error: any Error, of name: String) {
+        failures[name] = "\(error)"
+        board.report(.writeFailed(of: name, "the key '\(name)'", error))
+    }
+
     /// Clears the failures of keys that have new values.
     func clearFailures(of names: [String]) {
         guard !failures.isEmpty else { return }
-        for name in names where failures.removeValue(forKey: name) != nil { board.solve(.unreadableValue, of: name) }
+        for name in names where failures.removeValue(forKey: name) != nil {
+            for code in [SessionProblem.Code.writeFailed, .unreadableValue] { board.solve(code, of: name) }
+        }
     }
 
     /// Reports a value that stays on this device although its key's rules ask for it to be sent.

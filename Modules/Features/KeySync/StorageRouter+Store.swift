@@ -69,23 +69,25 @@ extension StorageRouter {
         for name in misplaced.values {
             if let entry = entries[name] { _ = loaded.put(entry, name, at: loaded.table.place(of: name)) }
         }
+        var refused: [(name: String, error: any Error)] = []
         // Values that came over an earlier connection.
         for (name, entry) in replica.entries where loaded.entries[name].map({ entry.wins(over: $0) }) ?? true {
             connection.resume(at: entry.version.stamp)
-            guard loaded.put(entry, name, at: loaded.table.place(of: name)) != nil else {
-                throw KeySyncError(.tooLarge(key: name, bytes: entry.bytes?.count ?? 0))
+            if loaded.put(entry, name, at: loaded.table.place(of: name)) == nil {
+                refused.append((name, KeySyncError(.tooLarge(key: name, bytes: entry.bytes?.count ?? 0))))
             }
         }
         for change in pendingChanges.changes {
-            let place = loaded.table.place(of: change.name)
-            let present = place.flatMap { loaded.table.records[$0].entry?.bytes }
+            let present = loaded.table.entry(change.name)?.bytes
             // Skips removals of nothing, and defaults that the app set before it knew of a stored value.
             if present == nil ? change.data == nil : change.isDefault() { continue }
-            try write(change, at: loaded.setRule(change.rule, of: change.name), to: &loaded, connection)
+            let place = loaded.setRule(change.rule, of: change.name)
+            do { try write(change, at: place, to: &loaded, connection) } catch { refused.append((change.name, error)) }
         }
         let changes = pendingChanges.changes
         (replica, pendingChanges, storedRecord, storedAuthor) = (loaded, PendingKeyChanges(), seen, author)
         for change in changes { reportIfNotSent(change) }
+        for (name, error) in refused { reportRefused(error, of: name) }
         try persist(removing: misplaced.keys.sorted())
         show(replica.table.records.map(\.name))
     }

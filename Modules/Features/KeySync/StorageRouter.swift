@@ -205,8 +205,8 @@ public actor StorageRouter {
         guard let connection else {
             for change in changes {
                 replica.setRule(change.rule, of: change.name)
+                guard isStored(change) || pendingChanges.set(change) else { throw Self.tooLarge(change) }
                 clearFailures(of: [change.name])
-                if !isStored(change) { pendingChanges.set(change) }
             }
             return
         }
@@ -241,8 +241,12 @@ public actor StorageRouter {
         if let present, change.isEqual(present) { return }
         let isDefault = present == nil && change.isDefault()
         guard replica.set(change.data, at: place, connection.stamp(), isDefault: isDefault) else {
-            throw KeySyncError(.tooLarge(key: change.name, bytes: change.data?.count ?? 0))
+            throw Self.tooLarge(change)
         }
+    }
+
+    private static func tooLarge(_ change: KeyBatch.Change) -> KeySyncError {
+        KeySyncError(.tooLarge(key: change.name, bytes: change.data?.count ?? 0))
     }
 
     private func show(_ name: String, _ yield: (Data?) throws -> Void) {

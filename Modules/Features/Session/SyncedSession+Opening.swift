@@ -120,7 +120,7 @@ extension SyncedSession {
     ) {
         self.init(engine: engine, transport: transport, configuration: configuration, hotPath: hotPath)
         core.indexOwnEvents()
-        core.deliveries.accept(through: engine.held[engine.source])
+        core.deliveries.accept(through: core.deliveries.changeCount)
         core.queueEffectsDue()
         closeIfOver()
     }

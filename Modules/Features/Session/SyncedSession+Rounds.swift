@@ -163,7 +163,7 @@ extension SyncedSession {
             await send(relay, to: peer(peerID))
         case .checkpoint(let checkpoint, let metadata, let peerID):
             let terms = OfferedCopy.Terms(checkpoint)
-            if turn({ $0.reannounceOffer(on: terms, to: peerID) }) { return }
+            if turn({ $0.announceOffer(on: terms, to: peerID) }) { return }
             await attempt(counting: \.copiesSent) {
                 let checkpoints = core.checkpoints
                 let bytes = try await Self.bytes(of: checkpoint, checkpoints)

@@ -125,6 +125,8 @@ where
     /// The latest series request of each peer.
     @ObservationIgnored var servings: [String: SeriesResponse] = [:]
     @ObservationIgnored var isServing = false
+    /// Intents that this process has started, even if the state doesn't show that yet. Shared by all services.
+    @ObservationIgnored var startedIntentIDs: Set<UUID> = []
     @ObservationIgnored let drainOwner = OwnedTasks()
     @ObservationIgnored var drain: Task<Void, Never>?
     @ObservationIgnored var isDraining = false

@@ -10,8 +10,12 @@
         let path: String
         var logPath: String { path + "-wal" }
 
-        /// - Throws: `missing` if the folder doesn't exist.
+        /// - Throws: `missing` if the folder doesn't exist; `unavailable` for a path with a NUL character.
         init(path: String) throws(StorageError) {
+            // The system would read the path up to that character, so it would open another file.
+            guard !path.utf8.contains(0) else {
+                throw StorageError(.unavailable, "'\(path.printable())' has a NUL character; name another path")
+            }
             if let path = Self.resolved(path) {
                 self.path = path
                 return
@@ -27,7 +31,7 @@
         }
 
         private static func resolved(_ path: String) -> String? {
-            guard !path.utf8.contains(0), let resolved = realpath(path, nil) else { return nil }
+            guard let resolved = realpath(path, nil) else { return nil }
             defer { free(resolved) }
             return String(cString: resolved)
         }

@@ -77,8 +77,8 @@ public struct SessionTransportExtras: OptionSet, Hashable, Sendable {
     /// Sending several envelopes suspends only if there is something to wait for. Without this flag, each envelope
     /// suspends the caller.
     public static let sendsAtOnce = Self(rawValue: 1 << 0)
-    /// An envelope that arrives before any subscriber of `envelopeBatches`, or that a subscriber leaves unread, waits
-    /// for the next subscriber. Without this flag it is lost.
+    /// A `reliableEventually` envelope that arrives before any subscriber of `envelopeBatches`, or that a subscriber
+    /// leaves unread, waits for the next subscriber. Without this flag it is lost, like any other envelope.
     public static let keepsUnread = Self(rawValue: 1 << 1)
     /// `cancel` and `isWaiting` work. Without this flag nothing is withdrawn, and a caller may repeat a message that is
     /// still in flight.

@@ -66,9 +66,10 @@ public protocol SessionSyncTransport: Sendable {
     /// Subscribes to the envelopes that `isWanted` accepts, in batches, from now on. Wakes the subscriber on its own
     /// actor. Several features that share a transport each subscribe to their own envelopes.
     ///
-    /// A transport with `keepsUnread` returns all waiting envelopes, at most 256 at a time. If an envelope arrives
-    /// before any subscriber, or a subscriber leaves it unread, the transport keeps it for the next subscriber that
-    /// wants it. By default each batch has one envelope, and an envelope without a subscriber is lost.
+    /// A transport with `keepsUnread` returns all waiting envelopes, at most 256 at a time. If a `reliableEventually`
+    /// envelope arrives before any subscriber, or a subscriber leaves it unread, the transport keeps it for the next
+    /// subscriber that wants it. An envelope of another mode without a subscriber is lost; an engine requests its event
+    /// again. By default each batch has one envelope, and every envelope without a subscriber is lost.
     ///
     /// - Parameter isWanted: called on any thread, more than once and with locks held: it must look only at its
     ///   argument.

@@ -362,3 +362,15 @@ extension WireMessage {
         }
     }
 }
+
+extension WireFrame {
+    /// The mode in which the message was sent. A best-effort envelope doesn't show whether it is an acknowledgement.
+    var mode: SessionDeliveryMode {
+        switch message {
+        case .envelope: mark == nil ? .realtimeBestEffort : .reliableEventually
+        case .snapshot: mark == nil ? .realtimeBestEffort : .latestSnapshot
+        case .snapshotRequest: .snapshotRequest
+        case .hello, .goodbye, .report: .acknowledgement
+        }
+    }
+}

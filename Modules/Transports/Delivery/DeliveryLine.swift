@@ -136,8 +136,8 @@ extension DeliveryLine {
     /// - Returns: messages that couldn't be encoded, with the error. They aren't sent.
     func makePackets(
         _ core: inout DeliveryCore, for address: LinkAddress, _ now: DeliveryTime
-    ) -> [(WireMessage, any Error)] {
-        var refused: [(WireMessage, any Error)] = []
+    ) -> [(WireFrame, any Error)] {
+        var refused: [(WireFrame, any Error)] = []
         outgoing.joinedBytesMax =
             core.joinsFrames(at: address) ? min(outgoing.fragmenter?.datagramBytes ?? 0, Self.joinedBytesMax) : 0
         outgoing.datagrams.setKnownIdentities(core.knownIdentities(at: address))
@@ -150,7 +150,7 @@ extension DeliveryLine {
             do {
                 try write(next)
             } catch {
-                refused.append((next.frame.message, error))
+                refused.append((next.frame, error))
             }
             if next.isImmediate, !isBusy { writeMore(like: next, of: &core, for: address, &refused) }
             if isBusy, let piece = outgoing.pieces.takeFirst() { writer.writeRaw(piece) }
@@ -167,7 +167,7 @@ extension DeliveryLine {
     /// Adds a report that isn't due yet to the same write or the same datagram as the other frames.
     private func writePiggybackedReport(
         of core: inout DeliveryCore, for address: LinkAddress, _ now: DeliveryTime,
-        _ refused: inout [(WireMessage, any Error)]
+        _ refused: inout [(WireFrame, any Error)]
     ) {
         let lane: LinkLane
         if writer.count > 0 {
@@ -181,7 +181,7 @@ extension DeliveryLine {
         do {
             try write(report)
         } catch {
-            refused.append((report.frame.message, error))
+            refused.append((report.frame, error))
         }
     }
 
@@ -198,19 +198,15 @@ extension DeliveryLine {
     /// Writes the best-effort frames that follow one, as many as fit at once.
     private func writeMore(
         like first: DeliveryCore.Outgoing, of core: inout DeliveryCore, for address: LinkAddress,
-        _ refused: inout [(WireMessage, any Error)]
+        _ refused: inout [(WireFrame, any Error)]
     ) {
         // With kept lanes, the core must learn each message of a packet that wasn't delivered.
         guard first.lane == .stream || (first.lane == .datagram && core.settings.keptLane == nil) else { return }
         guard hasSpaceForMore else { return }
         core.drainImmediate(for: address) { message in
-            do {
-                var next = first
-                next.frame = WireFrame(message)
-                try write(next)
-            } catch {
-                refused.append((message, error))
-            }
+            var next = first
+            next.frame = WireFrame(message)
+            do { try write(next) } catch { refused.append((next.frame, error)) }
             return hasSpaceForMore
         }
     }

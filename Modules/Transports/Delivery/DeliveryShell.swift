@@ -21,6 +21,8 @@ final class DeliveryShell: LinkObserver {
         var nextWaiter: UInt64 = 0
         /// The requested wake-ups. They are few: while one is outstanding, no later one is requested.
         var wakes: [UInt64] = []
+        /// The peers that were connected when another device last greeted with this device's ID.
+        var peersDuringConflict: Set<String> = []
     }
 
     enum Phase {
@@ -211,11 +213,18 @@ final class DeliveryShell: LinkObserver {
         for event in work.diagnostics { note(event) }
     }
 
-    private func note(_ event: SessionDiagnosticEvent) {
+    /// Reports and solves the problems of which the event tells.
+    func note(_ event: SessionDiagnosticEvent) {
         switch event {
-        case .peerIDInUse(let id): problems.report(.peerIDInUse(id))
-        // A peer that was renamed has greeted again.
-        case .reachabilityChanged(_, isReachable: true): problems.solve(.peerIDInUse)
+        case .peerIDInUse(let id):
+            state.withLock { state in
+                let connected = state.core.peers.filter { $0.address != nil || $0.keptAddress != nil }
+                state.peersDuringConflict = Set(connected.map(\.peer.id))
+            }
+            problems.report(.peerIDInUse(id))
+        case .reachabilityChanged(let peerID?, isReachable: true):
+            // The other device may have been renamed. A peer that was connected at the same time is a third device.
+            if !state.withLock({ $0.peersDuringConflict.contains(peerID) }) { problems.solve(.peerIDInUse) }
         default: break
         }
     }
@@ -284,8 +293,8 @@ final class DeliveryShell: LinkObserver {
             guard let line = state.lines[address] else { return nil }
             guard sending.map({ $0 === line }) ?? line.outgoing.isIdle else { return nil }
             if line.outgoing.packets.isEmpty {
-                for (message, error) in line.makePackets(&state.core, for: address, now) {
-                    state.core.report(.sendFailed(message.metadata, mode: .reliableEventually, reason: "\(error)"))
+                for (frame, error) in line.makePackets(&state.core, for: address, now) {
+                    state.core.report(.sendFailed(frame.message.metadata, mode: frame.mode, reason: "\(error)"))
                 }
             }
             (line.outgoing.hasBecomeWritable, line.outgoing.connectionHasChanged) = (false, false)

@@ -25,5 +25,6 @@ import Testing
         #expect(error?.code == .contributionFailed)
         #expect(error?.plugin == "a")
         #expect(error?.cause is Mishap)
+        #expect(error?.description.hasPrefix("contributionFailed: plugin 'a' failed to contribute (") == true)
     }
 }

@@ -40,7 +40,7 @@ import Testing
         }
         #expect(error?.code == .duplicateID)
         #expect(error?.plugin == "core.bus")
-        #expect(error?.description == "two plugins are registered as 'core.bus' (from One and Two)")
+        #expect(error?.description == "duplicateID: two plugins are registered as 'core.bus' (from One and Two)")
     }
 
     @Test func `Two different payload limits with one ID are refused`() throws {
@@ -63,7 +63,7 @@ import Testing
             }
             #expect(error?.code == .conflictingLimit)
             #expect(error?.plugin == "b")
-            #expect(error?.description == "plugins 'a' and 'b' declare different payload limits as 'radio.packet'")
+            #expect(error?.message == "plugins 'a' and 'b' declare different payload limits as 'radio.packet'")
         }
     }
 
@@ -87,7 +87,7 @@ import Testing
         }
         #expect(error?.code == .circularRequirement)
         let path = ((0..<length).map { "p\($0)" } + ["p0"]).joined(separator: " → ")
-        #expect(error?.description == "plugins require each other: \(path)")
+        #expect(error?.description == "circularRequirement: plugins require each other: \(path)")
     }
 
     @Test func `The builder takes conditions, loops and lists`() throws {

@@ -21,4 +21,10 @@ import Testing
         }
         #expect(Set(errors.map(\.localizedDescription)).count == errors.count)
     }
+
+    /// One peer has a limit of its own, which says nothing of the session's other peers.
+    @Test func `The text of too many sources holds for one peer too`() {
+        let text = SessionSyncError.tooManySources(limit: 64).localizedDescription
+        #expect(text.contains("64 sources, of one peer or in all") && text.contains("a store"))
+    }
 }

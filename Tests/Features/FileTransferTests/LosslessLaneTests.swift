@@ -71,6 +71,19 @@ import Testing
         #expect(share <= 1.02, "seed \(seed): \(disk), \(stop), \(share)")
     }
 
+    @Test func `A range that the peer asks for again before its send fails is wanted once`() {
+        let ranges = (0..<3).map { FileRange(offset: UInt64($0) * 10, count: 10) }
+        var wanted = WantedRanges()
+        for range in ranges { wanted.append(range) }
+        wanted.removeFirst(2)
+        wanted.append(ranges[0])
+        wanted.putBack(Array(ranges.prefix(2)))
+        #expect(wanted.ranges == [ranges[1], ranges[2], ranges[0]])
+        wanted.removeFirst(3)
+        for _ in 0..<2 { wanted.append(ranges[0]) }
+        #expect(wanted.ranges == [ranges[0]])
+    }
+
     @Test func `A slow disk isn't taken for loss on datagrams either`() async throws {
         let share = try await share(seed: 3, lanes: ScenarioLanes.datagrams, disk: .milliseconds(5))
         #expect(share <= 1.05, "\(share)")

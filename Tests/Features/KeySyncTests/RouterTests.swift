@@ -151,6 +151,48 @@ import Testing
         #expect(try await watch.router.get(title) == nil)
     }
 
+    @Test func `A value that is too large is refused before attach, and the others are attached`() async throws {
+        let world = try RouterWorld()
+        let (phone, watch) = (world["phone"], world["watch"])
+        let picture = StorageKey<Data>("picture")
+        let error = await #expect(throws: KeySyncError.self) {
+            try await phone.router.set(Data(count: KeyLimits.valueBytesMax + 1), for: picture)
+        }
+        guard case .tooLarge(key: "picture", _)? = error?.code else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        try await phone.router.set(7, for: volume)
+        try await world.attachAll()
+        #expect(try await world.run { try await watch.router.get(volume) == 7 })
+        #expect(try await phone.router.get(picture) == nil)
+    }
+
+    @Test func `A value that doesn't fit next to the stored ones doesn't prevent the attach`() async throws {
+        let world = try RouterWorld()
+        let phone = world["phone"]
+        func old(_ number: Int) -> StorageKey<Data> { StorageKey("old\(number)", syncPolicy: .never) }
+        for number in 0..<67 { try await phone.router.set(Data(count: 1_000_000), for: old(number)) }
+        try await world.attachAll()
+        await phone.router.detach()
+        let picture = StorageKey<Data>("picture", syncPolicy: .never)
+        try await phone.router.set(Data(count: 1_000_000), for: picture)
+        try await phone.router.set(7, for: volume)
+        phone.reconnect()
+        try await phone.router.attach(to: phone.connection)
+        let status = await phone.router.status(of: "picture")
+        guard case .failed? = status else {
+            Issue.record("\(status as Any)")
+            return
+        }
+        #expect(phone.router.problems.map(\.code) == [.writeFailed])
+        #expect(try await phone.router.get(picture) == nil)
+        #expect(try await world.run { try await world["watch"].router.get(volume) == 7 })
+        try await phone.router.remove(old(0))
+        try await phone.router.set(Data(count: 1_000_000), for: picture)
+        #expect(try await phone.router.get(picture)?.count == 1_000_000 && phone.router.problems.isEmpty)
+    }
+
     @Test func `After detach nothing is sent; values set meanwhile are sent once attached again`() async throws {
         let world = try RouterWorld()
         try await world.attachAll()

@@ -155,6 +155,51 @@ private struct CountingTransport: WrappingTransport {
         #expect(there.copyProgress == nil && !there.isMember)
     }
 
+    // MARK: - Several newcomers
+
+    private var terms: OfferedCopy.Terms {
+        OfferedCopy.Terms(
+            SessionCheckpoint<Tape, Cut>(
+                control: SessionControl(), membership: SessionMembership(),
+                base: SessionBase(reduced: ReducedState(state: Tape()), vector: SequenceVector(), count: 0), log: [],
+                settledCount: 0, cut: .zero, chain: ConfirmationChain()))
+    }
+
+    @Test func `Newcomers of one view share a copy, and each gets all of it`() throws {
+        var core = core()
+        let metadata = SessionSyncMetadata(
+            sessionID: sessionID, featureID: "tape", sourcePeerID: "watch", sequence: 1, causalTimestamp: world.now,
+            payloadType: "tape.state")
+        try core.offer([UInt8](repeating: 7, count: 300 << 10), on: terms, metadata, to: "phone")
+        let id = try #require(core.offeredCopy).id
+        let size = try #require(core.offeredCopy).bytes.count
+        let newcomers = ["phone", "tablet"]
+        var received = [String: Int]()
+        for turn in 0..<40 {
+            // Each newcomer asks for a copy with every exchange.
+            for newcomer in newcomers {
+                if core.announceOffer(on: terms, to: newcomer) { continue }
+                if turn == 0 { Issue.record("the copy isn't shared with \(newcomer)") }
+            }
+            for newcomer in newcomers {
+                let first = UInt64(received[newcomer, default: 0])
+                guard first < UInt64(size) else { continue }
+                let request = CopyRequest(
+                    receiver: "watch", copy: id, first: first, end: min(first + 20_000, UInt64(size)))
+                core.receive([try message(request, CopyRequest.payloadType, from: newcomer)])
+            }
+            for case .piece(let piece) in core.outgoing.takeAll().copyMessages {
+                received[piece.receiver, default: 0] += piece.bytes.count
+            }
+        }
+        #expect(received == ["phone": size, "tablet": size] && core.offeredCopy?.id == id)
+        for newcomer in newcomers {
+            let end = CopyRequest(receiver: "watch", copy: id, first: UInt64(size), end: UInt64(size))
+            core.receive([try message(end, CopyRequest.payloadType, from: newcomer)])
+        }
+        #expect(core.offeredCopy == nil, "kept until the last newcomer has everything")
+    }
+
     // MARK: - Pieces of a peer that lies
 
     private func core(configure: (inout SyncedSessionConfiguration<Tape, Cut>) -> Void = { _ in }) -> Core {
@@ -165,10 +210,16 @@ private struct CountingTransport: WrappingTransport {
     }
 
     private func message(_ piece: CopyPiece, from peerID: String = "phone") throws -> AnySessionSyncEnvelope {
+        try message(piece, CopyPiece.payloadType, from: peerID)
+    }
+
+    private func message<Payload: Codable & Sendable>(
+        _ payload: Payload, _ payloadType: String, from peerID: String
+    ) throws -> AnySessionSyncEnvelope {
         let metadata = SessionSyncMetadata(
             sessionID: sessionID, featureID: "tape", sourcePeerID: peerID, sequence: 0, causalTimestamp: world.now,
-            payloadType: CopyPiece.payloadType)
-        return try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: piece))
+            payloadType: payloadType)
+        return try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: payload))
     }
 
     @Test(
@@ -229,25 +280,17 @@ private struct CountingTransport: WrappingTransport {
 
     @Test func `Every permitted request is answered within the copy and a window`() {
         let bytes = (0..<100).map { UInt8($0) }
-        let offered = OfferedCopy(
-            id: 5, receiver: "watch",
-            terms: OfferedCopy.Terms(
-                SessionCheckpoint<Tape, Cut>(
-                    control: SessionControl(), membership: SessionMembership(),
-                    base: SessionBase(reduced: ReducedState(state: Tape()), vector: SequenceVector(), count: 0),
-                    log: [],
-                    settledCount: 0, cut: .zero, chain: ConfirmationChain())),
-            bytes: bytes)
+        let offered = OfferedCopy(id: 5, receivers: ["watch"], terms: terms, bytes: bytes)
         for first in 0...101 as ClosedRange<UInt64> {
             for end in 0...101 as ClosedRange<UInt64> {
                 let request = CopyRequest(receiver: "phone", copy: 5, first: first, end: end)
-                let got = offered.pieces(request, pieceBytes: 7).flatMap(\.bytes)
+                let got = offered.pieces(request, to: "watch", pieceBytes: 7).flatMap(\.bytes)
                 let expected = first < end && end <= 100 ? Array(bytes[Int(first)..<Int(end)]) : []
                 if got != expected { Issue.record("\(first) to \(end): \(got)") }
             }
         }
         let far = CopyRequest(receiver: "phone", copy: 5, first: 0, end: .max)
-        #expect(offered.pieces(far, pieceBytes: 7).isEmpty)
+        #expect(offered.pieces(far, to: "watch", pieceBytes: 7).isEmpty)
     }
 
     /// Pieces arrive in order, twice, or not at all, with any seed. In the end all bytes are present, and never more than a

@@ -184,6 +184,53 @@ struct CoreTests {
         let accepted = driven.core.delivery(of: round.events[0].metadata.eventID)
         #expect(accepted.step == .accepted)
     }
+
+    /// A new incarnation counts its events from 1 again.
+    @Test func `After a change of incarnation an event isn't accepted before it is written`() throws {
+        var driven = Driven()
+        for amount in 1...3 { _ = try driven.turn { [now = driven.now] in try $0.submit(.add(amount), at: now) } }
+        driven.performRounds()
+        let relaunched = try CounterEngine(
+            restoring: driven.core.engine.image, reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(),
+            seed: 3)
+        driven.core = Core(engine: relaunched, configuration: CounterConfiguration(), at: .init(now: driven.now))
+        driven.turn { $0.start(retained: nil) }
+        driven.performRounds()
+        driven.turn { $0.leaveStore() }
+        let envelope = try driven.turn { [now = driven.now] in try $0.submit(.add(4), at: now) }
+        #expect(envelope.metadata.sequence == 1)
+        let before = driven.core.delivery(of: envelope.metadata.eventID).step
+        #expect(before == .submitted)
+        driven.performRounds()
+        let after = driven.core.delivery(of: envelope.metadata.eventID).step
+        #expect(after == .accepted)
+    }
+}
+
+/// The delays of requests that get no answer.
+@Suite struct RequestBackoffTests {
+    private func facts(held: UInt64, missing first: UInt64?) -> ExchangeSchedule.Facts {
+        let source = SessionSource(peerID: "phone", incarnation: 1)
+        return ExchangeSchedule.Facts(
+            group: source, isSealed: true, view: 0,
+            held: SequenceVector([SourceSequence(source: source, sequence: held)]), position: 0,
+            missing: first.map { [SessionRange(source: source, first: $0, last: held + 1)] } ?? [], heard: [:])
+    }
+
+    /// A watch in the background gets events by user infos, and misses one that the phone can't send again now.
+    @Test func `Requests for the same events become rare, although later events arrive`() {
+        var schedule = ExchangeSchedule()
+        var delays: [Duration] = []
+        func send(_ facts: ExchangeSchedule.Facts) {
+            schedule.begin(facts, at: Date(timeIntervalSince1970: 0))
+            delays.append(schedule.interval(.requesting, .seconds(1), samples: .zero, backsOff: true))
+        }
+        for turn in 0..<40 as Range<UInt64> { send(facts(held: 10 + turn, missing: 5)) }
+        #expect(delays[..<21].allSatisfy { $0 == .milliseconds(250) })
+        #expect(delays.last == .seconds(10))
+        send(facts(held: 60, missing: 6))
+        #expect(delays.last == .milliseconds(250), "an answer has arrived")
+    }
 }
 
 /// The samples and taps that a log accepts while it isn't emptied.

@@ -109,6 +109,40 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         #expect(lane.samples(of: "watch").map(\.value) == [3])
     }
 
+    @Test func `A late value of a closed incarnation isn't shown`() async throws {
+        let world = VirtualWorld(seed: 8)
+        let transport = world.transport(watch)
+        let here = world.session(world.transport(phone), incarnation: 1)
+        let there = world.session(transport, incarnation: 2)
+        let closed = there.source
+        await world.meet()
+        here.start()
+        there.start()
+        await world.settle { here.isMember && there.isMember }
+        there.stop()
+        let next = world.session(transport, incarnation: 3)
+        next.start()
+        await world.settle { next.isMember && here.core.engine.isClosed(closed) }
+        try next.show(80, as: .heartRate)
+        await world.settle { here.latestValue(of: .heartRate)?.value == 80 }
+        var core = here.core
+        core.receive([try message([Sample(source: closed, key: "a", sequence: 9, stamp: .zero, value: [1])], world)])
+        #expect(core.ephemerals.samples(of: "watch").map(\.source.incarnation) == [3])
+    }
+
+    @Test func `Values that are no longer kept aren't repeated`() throws {
+        let world = VirtualWorld(seed: 9)
+        var core = world.session(world.transport(phone)).core
+        core.start(retained: nil)
+        core.receive(SessionPeerReachability(true, peer: watch))
+        for number in 0..<2 * EphemeralLimits.keysMax {
+            core.moment.now += 1
+            try core.show([1], as: "\(number)", at: core.moment.now)
+            _ = core.takeRound()
+        }
+        #expect(core.ephemeralRepeats.due(at: core.moment.now + 3_600).count <= EphemeralLimits.keysMax)
+    }
+
     @Test func `A value that is too large or has no name is refused`() throws {
         let world = VirtualWorld(seed: 4)
         let session = world.session(world.transport(phone))

@@ -153,6 +153,31 @@ typealias TrainingService = SessionIntentService<
         #expect(answers == Array(1...16), "in the order of asking")
     }
 
+    // MARK: - Several services
+
+    @Test func `Of two services of one session, exactly one carries out an intent`() async throws {
+        let world = TrainingWorld(seed: 9)
+        let (here, there) = try await world.pair()
+        let services = [world.serve(there, takes: .seconds(1)), world.serve(there, takes: .seconds(1))]
+        await world.settle(until: { here.state.intents.owner == there.source })
+        for _ in 1...2 { _ = try await world.waiting { try await here.ask(Ask()) } }
+        #expect(world.beginnings.count == 2 && world.beginnings.values.allSatisfy { $0 == 1 })
+        withExtendedLifetime(services) {}
+    }
+
+    @Test func `A service that replaces another doesn't settle an intent that is still running`() async throws {
+        let world = TrainingWorld(seed: 10)
+        let (here, there) = try await world.pair()
+        var service = world.serve(there, takes: .seconds(2))
+        await world.settle(until: { here.state.intents.owner == service.session.source })
+        let asked = Task { try await here.ask(Ask()) }
+        await world.settle(until: { here.state.intents.entries.first?.progress == .begun })
+        service = world.serve(there)
+        let answer = try await world.waiting { try await asked.value }
+        #expect(answer == 1 && world.beginnings.values.allSatisfy { $0 == 1 })
+        withExtendedLifetime(service) {}
+    }
+
     // MARK: - Owners
 
     @Test(arguments: 0..<20 as Range<UInt64>)

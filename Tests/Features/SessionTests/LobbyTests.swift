@@ -122,6 +122,17 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         await world.settle(until: { isOne([second, other]) })
     }
 
+    @Test func `A lobby that is opened before it is started has one launch stamp`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let store = MemoryStore()
+        let lobby = lobby(world.transport(phone), world.configuration(incarnation: 1), store: store)
+        await lobby.open()
+        let opened = try store.value(for: "counter/life")
+        await lobby.start()
+        let started = try store.value(for: "counter/life")
+        #expect(opened != nil && started == opened)
+    }
+
     @Test func `devices relaunched before they learn of a session are still its members`() async throws {
         let world = VirtualWorld(seed: 1)
         let names = ["phone", "tablet", "watch"]

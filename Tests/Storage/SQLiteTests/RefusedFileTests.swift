@@ -38,6 +38,16 @@
             try requireRefused("SQLite format 3\0".hasPrefix(content) ? .damaged : .foreign)
         }
 
+        @Test("A path with a NUL character, which would end there for the system")
+        func nulInPath() throws {
+            for path in [folder.store + "\0", folder.store + "\0.new", folder.path + "\0/store.sqlite"] {
+                // Leaves the error of a missing file.
+                _ = access(folder.file("none"), F_OK)
+                #expect(try refusal(path: path) == .unavailable, "\(path.utf8.count) bytes")
+                #expect(try folder.files().isEmpty)
+            }
+        }
+
         @Test("A folder, a pipe and a link to nothing")
         func otherKinds() throws {
             try FileManager.default.createDirectory(atPath: folder.store, withIntermediateDirectories: false)

@@ -95,6 +95,30 @@ import Testing
         #expect(try store.entries(of: "delivery/inbox", from: 0, maxBytes: 1 << 20).map(\.position) == [0, 1, 2])
     }
 
+    @Test func `Another device with this ID stays a problem while a third device comes and goes`() throws {
+        let link = StagedLink()
+        let transport = try LinkTransport(localPeer: peer("phone"), link: link, clock: ManualClock())
+        try transport.start()
+        try link.greet(as: "watch", at: "first")
+        try link.greet(as: "phone", at: "second")
+        #expect(transport.problems.map(\.code) == [.peerIDInUse])
+        transport.shell.note(.reachabilityChanged(peerID: "watch", isReachable: true))
+        #expect(transport.problems.map(\.code) == [.peerIDInUse])
+        transport.shell.note(.reachabilityChanged(peerID: "tablet", isReachable: true))
+        #expect(transport.problems.isEmpty, "it has a name of its own now")
+    }
+
+    @Test func `A frame that can't be written is reported with the mode of its message`() throws {
+        let mark = WireMark(outbox: 1, sequence: 1, first: 1)
+        let request = WireMessage.snapshotRequest(WireSnapshotRequest(sessionID: sessionID))
+        #expect(WireFrame(.envelope(try envelope(1))).mode == .realtimeBestEffort)
+        #expect(WireFrame(.envelope(try envelope(1)), mark: mark).mode == .reliableEventually)
+        #expect(WireFrame(.snapshot(try snapshot(1))).mode == .realtimeBestEffort)
+        #expect(WireFrame(.snapshot(try snapshot(1)), mark: mark).mode == .latestSnapshot)
+        #expect(WireFrame(request).mode == .snapshotRequest)
+        #expect(WireFrame(.report(WireReport())).mode == .acknowledgement)
+    }
+
     private func makeArchive(_ store: BusyStore) throws -> DeliveryArchive {
         let setup = LineSetup(
             codec: CompactCodec(), codecs: try CodecTable([CompactCodec()]), compression: .stored,
@@ -187,4 +211,23 @@ private final class ReconnectingLink: TransportLink {
     }
 
     func close() async { state.withLock { $0.observer = nil } }
+}
+
+/// A link whose other ends are played by a test.
+private final class StagedLink: TransportLink {
+    private let opened = Locked<(any LinkObserver)?>(nil)
+
+    var lanes: [LinkLane: PayloadLimit] { [.stream: .deliveryMessage] }
+    var observer: (any LinkObserver)? { opened.withLock { $0 } }
+
+    func open(_ observer: any LinkObserver) { opened.withLock { $0 = observer } }
+    func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {}
+    func close() async {}
+
+    func greet(as peerID: String, at address: LinkAddress) throws {
+        var encoder = FrameEncoder(codec: CompactCodec(), interning: false)
+        let hello = try encoder.encode(.hello(WireHello(peer: peer(peerID), codecs: [1, 2, 3])))
+        observer?.connected(address, as: nil)
+        observer?.received(hello, on: .stream, from: address)
+    }
 }

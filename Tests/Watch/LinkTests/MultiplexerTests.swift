@@ -110,6 +110,37 @@ import Testing
         withExtendedLifetime(sender) {}
     }
 
+    @Test(arguments: [true, false])
+    func `A listener that attaches while another one is asked gets its user infos`(isEarly: Bool) throws {
+        let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
+        let phone = try #require(pair.phone.launch())
+        let watch = try #require(pair.watch.launch())
+        let sender = Recorder(watch)
+        let multiplexer = WatchSessionMultiplexer.of(phone)
+        multiplexer.activate()
+        let count = Locked(0)
+        let second = TestListener { _ in
+            count.withLock { $0 += 1 }
+            return true
+        }
+        let isAttached = Locked(false)
+        let first = TestListener { _ in
+            let isFirst = isAttached.withLock { isAttached in
+                defer { isAttached = true }
+                return !isAttached
+            }
+            if isFirst { multiplexer.attach(second) }
+            return false
+        }
+        pair.runUntilIdle()
+        if !isEarly { multiplexer.attach(first) }
+        watch.transferUserInfo(["sessionmesh.second": 7])
+        pair.runUntilIdle()
+        if isEarly { multiplexer.attach(first) }
+        #expect(count.withLock { $0 } == 1)
+        withExtendedLifetime((sender, first, second)) {}
+    }
+
     @Test func `A delegate that forwards to the previous delegate creates no cycle`() throws {
         let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
         let phone = try #require(pair.phone.launch())

@@ -9,8 +9,6 @@ import MeshTransport
 struct Outgoing {
     /// The smallest step of progress that is reported to the app.
     static let announcedStep = 1.0 / 128
-    /// Maximum number of ranges that the peer has asked for and that weren't sent yet.
-    static let wantedMax = 2048
     /// Maximum number of bytes per call of the transport's `send`.
     static let batchBytesMax = 256 << 10
 
@@ -20,13 +18,38 @@ struct Outgoing {
     var isReady: Bool
     /// Open only while chunks are read: a process has few descriptors.
     var source: SourceFile?
-    var wanted: [FileRange] = []
-    /// The elements of `wanted`, to find duplicate requests.
-    var wantedSet: Set<FileRange> = []
+    var wanted = WantedRanges()
     var isPumping = false
     var announced = 0.0
     var offers = RetryPlan(from: FileExchange.offerPatience, to: .seconds(60))
     var wasCarriedAgain = false
+}
+
+/// The ranges that the peer has asked for and that weren't sent yet, each once.
+struct WantedRanges {
+    /// Maximum number of ranges. Further ones are ignored, and the peer asks again.
+    static let countMax = 2048
+
+    private(set) var ranges: [FileRange] = []
+    /// The elements of `ranges`, to find duplicate requests.
+    private var known: Set<FileRange> = []
+
+    var isEmpty: Bool { ranges.isEmpty }
+
+    mutating func append(_ range: FileRange) {
+        guard ranges.count < Self.countMax, known.insert(range).inserted else { return }
+        ranges.append(range)
+    }
+
+    mutating func removeFirst(_ count: Int) {
+        known.subtract(ranges.prefix(count))
+        ranges.removeFirst(count)
+    }
+
+    /// Puts back ranges that were removed but couldn't be sent. The peer may have asked for some again.
+    mutating func putBack(_ unsent: [FileRange]) {
+        ranges.insert(contentsOf: unsent.filter { known.insert($0).inserted }, at: 0)
+    }
 }
 
 /// The stored part of a transfer, to continue after a relaunch.
@@ -117,9 +140,7 @@ extension FileExchange {
         progressed(id, header.byteCount == 0 ? 0 : Double(min(held, header.byteCount)) / Double(header.byteCount))
         for range in ranges.prefix(FileMessage.rangesMax) {
             guard range.count > 0, range.count <= FileFlow.chunkBytesMax, range.offset <= header.byteCount,
-                UInt64(range.count) <= header.byteCount - range.offset,
-                outgoing[id]?.wanted.count ?? .max < Outgoing.wantedMax,
-                outgoing[id]?.wantedSet.insert(range).inserted == true
+                UInt64(range.count) <= header.byteCount - range.offset
             else { continue }
             outgoing[id]?.wanted.append(range)
         }
@@ -228,14 +249,13 @@ extension FileExchange {
             try source.check(transfer.record.identity)
             var chunks: [FileMessage] = []
             var byteCount = 0
-            for range in transfer.wanted {
+            for range in transfer.wanted.ranges {
                 guard byteCount == 0 || byteCount + range.count <= Outgoing.batchBytesMax else { break }
                 byteCount += range.count
                 let bytes = Data(try source.file.bytes(at: range.offset, count: range.count))
                 guard bytes.count == range.count else { throw SourceFile.changed(transfer.path) }
                 let checksum = FileDigest.checksum(of: bytes)
                 chunks.append(.chunk(id, offset: range.offset, checksum: checksum, bytes: bytes))
-                outgoing[id]?.wantedSet.remove(range)
             }
             outgoing[id]?.wanted.removeFirst(chunks.count)
             return (chunks, transfer.record.peerID)
@@ -253,16 +273,14 @@ extension FileExchange {
         outgoing[id]?.isPumping = false
         outgoing[id]?.source = nil
         guard isLossless else {
-            outgoing[id]?.wanted = []
-            outgoing[id]?.wantedSet = []
+            outgoing[id]?.wanted = WantedRanges()
             return
         }
         let ranges = chunks.compactMap { message -> FileRange? in
             guard case .chunk(_, let offset, _, let bytes) = message else { return nil }
             return FileRange(offset: offset, count: bytes.count)
         }
-        outgoing[id]?.wanted.insert(contentsOf: ranges, at: 0)
-        outgoing[id]?.wantedSet.formUnion(ranges)
+        outgoing[id]?.wanted.putBack(ranges)
     }
 }
 

@@ -66,7 +66,8 @@ struct AdoptedCopy: Sendable {
     let revision: UInt64
 }
 
-/// The copy that a session keeps for one newcomer at a time.
+/// The copy that a session keeps for newcomers. Those that ask on the same terms share it, so that one doesn't replace
+/// the copy of another.
 struct OfferedCopy: Sendable {
     /// The conditions under which a copy is usable: by one incarnation of the newcomer, until others join.
     struct Terms: Equatable, Sendable {
@@ -82,22 +83,23 @@ struct OfferedCopy: Sendable {
     }
 
     let id: UInt64
-    let receiver: String
+    /// The newcomers that haven't said that they have everything. Each is a member of the group.
+    var receivers: Set<String>
     let terms: Terms
     let bytes: [UInt8]
 
-    /// The piece without bytes that announces the copy.
-    var announcement: CopyPiece {
+    /// Returns the piece without bytes that announces the copy.
+    func announcement(to receiver: String) -> CopyPiece {
         CopyPiece(receiver: receiver, copy: id, size: UInt64(bytes.count), offset: 0, bytes: [])
     }
 
     /// Returns the requested range in pieces of at most `pieceBytes`, limited to one window.
-    func pieces(_ request: CopyRequest, pieceBytes: Int) -> [CopyPiece] {
+    func pieces(_ request: CopyRequest, to receiver: String, pieceBytes: Int) -> [CopyPiece] {
         guard request.first < request.end, request.end <= UInt64(bytes.count) else { return [] }
         let first = Int(request.first)
         let end = min(Int(request.end), first + ArrivingCopy.windowBytes)
         return stride(from: first, to: end, by: max(1, pieceBytes)).map { offset in
-            var piece = announcement
+            var piece = announcement(to: receiver)
             piece.offset = UInt64(offset)
             piece.bytes = Array(bytes[offset..<min(offset + pieceBytes, end)])
             return piece

@@ -9,11 +9,13 @@ import MeshWire
 extension SessionCore {
     // MARK: - Sending
 
-    /// Announces the kept copy again. A newcomer asks for a copy with every exchange until it has adopted one.
-    /// - Returns: false if no copy is kept for that peer on these terms.
-    mutating func reannounceOffer(on terms: OfferedCopy.Terms, to peerID: String) -> Bool {
-        guard let offered = offeredCopy, offered.receiver == peerID, offered.terms == terms else { return false }
-        enqueue(.piece(offered.announcement))
+    /// Announces the kept copy, again or to another newcomer. A newcomer asks for a copy with every exchange until it
+    /// has adopted one.
+    /// - Returns: false if no copy is kept on these terms.
+    mutating func announceOffer(on terms: OfferedCopy.Terms, to peerID: String) -> Bool {
+        guard let offered = offeredCopy, offered.terms == terms else { return false }
+        if offeredCopy?.receivers.insert(peerID).inserted == true { statistics.copiesSent += 1 }
+        enqueue(.piece(offered.announcement(to: peerID)))
         return true
     }
 
@@ -31,21 +33,23 @@ extension SessionCore {
             throw SessionSyncError.payloadTooLarge(
                 bytes: bytes.count, limit: configuration.copyBytesMax, limitID: "session.copyBytesMax")
         }
-        let offered = OfferedCopy(id: configuration.randomSeed(), receiver: peerID, terms: terms, bytes: bytes)
+        let offered = OfferedCopy(id: configuration.randomSeed(), receivers: [peerID], terms: terms, bytes: bytes)
         offeredCopy = offered
-        enqueue(.piece(offered.announcement))
+        enqueue(.piece(offered.announcement(to: peerID)))
     }
 
     private mutating func receive(_ request: CopyRequest, from peerID: String) {
-        guard let offered = offeredCopy, offered.id == request.copy, offered.receiver == peerID else { return }
+        guard let offered = offeredCopy, offered.id == request.copy, offered.receivers.contains(peerID) else { return }
         guard request.first < UInt64(offered.bytes.count) else {
             // The newcomer has everything, even if it can't use it.
-            offeredCopy = nil
+            offeredCopy?.receivers.remove(peerID)
+            if offeredCopy?.receivers.isEmpty == true { offeredCopy = nil }
             return
         }
-        // A full window already waits to be sent. Drop the request: the newcomer repeats it.
-        guard outgoing.copyMessages.reduce(0, { $0 + $1.byteCount }) < ArrivingCopy.windowBytes else { return }
-        for piece in offered.pieces(request, pieceBytes: pieceBytes) { enqueue(.piece(piece)) }
+        // A full window already waits to be sent to it. Drop the request: the newcomer repeats it.
+        let waiting = outgoing.copyMessages.reduce(0) { $0 + ($1.receiver == peerID ? $1.byteCount : 0) }
+        guard waiting < ArrivingCopy.windowBytes else { return }
+        for piece in offered.pieces(request, to: peerID, pieceBytes: pieceBytes) { enqueue(.piece(piece)) }
     }
 
     // MARK: - Receiving

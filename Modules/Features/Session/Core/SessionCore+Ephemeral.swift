@@ -36,7 +36,8 @@ struct EphemeralRepeats {
         }
     }
 
-    mutating func forget(_ name: String) { entries[name] = nil }
+    /// Forgets values that are no longer kept.
+    mutating func forget(allBut names: Set<String>) { entries = entries.filter { names.contains($0.key) } }
 
     func due(at moment: Date) -> Set<String> {
         Set(entries.filter { abs(moment.timeIntervalSince($0.value.sentAt)) >= $0.value.interval - 0.001 }.keys)
@@ -149,6 +150,7 @@ extension SessionCore {
         let first = 2 * configuration.exchangeInterval.seconds
         let most = pace.interval(configuration.exchangeInterval).seconds
         ephemeralRepeats.send(names, new: new, at: moment.now, after: first, most: most)
+        ephemeralRepeats.forget(allBut: Set(ephemerals.samples(of: engine.localPeerID).map(\.key)))
         timeEphemerals()
         return ephemeralMessages(names)
     }
@@ -202,7 +204,8 @@ extension SessionCore {
         }
         guard ephemeralHeardAt[peerID] != nil || ephemeralHeardAt.count < EphemeralLimits.peersMax else { return }
         ephemeralHeardAt[peerID] = moment.now
-        let news = samples.filter { ephemerals.receive($0) }
+        // A late value of a closed incarnation would replace all values of the present one.
+        let news = samples.filter { !engine.isClosed($0.source) && ephemerals.receive($0) }
         guard !news.isEmpty else { return }
         directives.showsEphemerals = true
         directives.ephemerals += news

@@ -10,8 +10,8 @@ import MeshTransport
 // - pace: how soon the next control leaves, as a multiple of the exchange interval: 1/5 to 300.
 // - quiescent: the members in reach hold and have confirmed the same events, so there is nothing to report.
 // - announced silence: the time until a sender speaks again, stated in each control. Absence is measured from its end.
-// - repeat: a control with the same facts as the last one. After 20 repeats the delay doubles, up to 10 intervals.
-//   A peer that becomes reachable resets the count.
+// - repeat: a control with the same facts as the last one, or a request for the same events. After 20 repeats the delay
+//   doubles, up to 10 intervals. A peer that becomes reachable resets the count.
 // Docs/Internals/Glossary.md defines the terms.
 
 /// The schedule of the next control.
@@ -51,6 +51,9 @@ struct ExchangeSchedule {
         let position: UInt64
         let missing: [SessionRange]
         let heard: [String: HeardPeer.Progress]
+
+        /// The first missing event of each range.
+        var gaps: [SourceSequence] { missing.map { SourceSequence(source: $0.source, sequence: $0.first) } }
     }
 
     private(set) var scheduled: Pace?
@@ -61,12 +64,15 @@ struct ExchangeSchedule {
     /// The facts of the last control, and the number of controls since then with the same facts.
     private(set) var facts: Facts?
     private(set) var repeatCount = 0
+    /// Number of controls since the last one with other gaps. Later events that arrive don't answer a request.
+    private var requestCount = 0
     private(set) var lastSentAt: Date?
 
     /// Resets the schedule when a control leaves.
     mutating func begin(_ facts: Facts, at moment: Date) {
         lastSentAt = moment
         repeatCount = facts == self.facts ? repeatCount + 1 : 0
+        requestCount = !facts.missing.isEmpty && facts.gaps == self.facts?.gaps ? requestCount + 1 : 0
         (self.facts, scheduled, due, unacknowledgedCount) = (facts, nil, nil, 0)
     }
 
@@ -79,13 +85,14 @@ struct ExchangeSchedule {
     }
 
     /// Resets the back-off for a peer that has heard none of the repeats.
-    mutating func forgetRepeats() { repeatCount = 0 }
+    mutating func forgetRepeats() { (repeatCount, requestCount) = (0, 0) }
 
     /// Returns the delay of the next control. Repeats that change nothing become rare.
     func interval(_ pace: Pace, _ regular: Duration, samples: Duration, backsOff: Bool) -> Duration {
         let interval = pace.interval(regular, samples: samples)
-        guard backsOff, pace == .regular || pace == .requesting, repeatCount > Self.repeatsMax else { return interval }
-        return min(interval * (1 << min(repeatCount - Self.repeatsMax, 6)), Pace.idle.interval(regular))
+        let repeats = pace == .requesting ? max(repeatCount, requestCount) : repeatCount
+        guard backsOff, pace == .regular || pace == .requesting, repeats > Self.repeatsMax else { return interval }
+        return min(interval * (1 << min(repeats - Self.repeatsMax, 6)), Pace.idle.interval(regular))
     }
 
     private static var repeatsMax: Int { 20 }

@@ -60,8 +60,8 @@ struct OutgoingRound<State: Codable & Sendable, Event: Codable & Sendable> {
     /// The batch of series; nil if there is nothing to write. A retried batch may already be in the store.
     var seriesBatch: Result<StoreBatch, any Error>?
     var isSeriesRetry: Bool
-    /// The own sequence up to which the batch is complete.
-    var sequence: UInt64
+    /// The change of `DeliveryLedger` up to which the batch is complete.
+    var deliveryChange: UInt64
     var directives: SessionDirectives<State, Event>
     var events: [AnySessionSyncEnvelope]
     /// The state, taken together with the batch, so that a crash can't take back anything it shows.
@@ -111,8 +111,8 @@ extension SessionCore {
         let ephemerals = takeEphemeralMessages(outgoing.ephemeralNames, outgoing.repeatedNames)
         if !ephemerals.isEmpty { addDueSeries(to: &outgoing) }
         return OutgoingRound(
-            batch: batch, seriesBatch: seriesBatch, isSeriesRetry: isSeriesRetry, sequence: engine.held[engine.source],
-            directives: decided, events: outgoing.events,
+            batch: batch, seriesBatch: seriesBatch, isSeriesRetry: isSeriesRetry,
+            deliveryChange: deliveries.changeCount, directives: decided, events: outgoing.events,
             snapshot: snapshot, snapshotReceivers: outgoing.snapshotReceivers,
             requestsSnapshot: outgoing.requestsSnapshot, copyMessages: outgoing.copyMessages,
             ephemerals: ephemerals, seriesMessages: outgoing.seriesMessages)
@@ -122,7 +122,7 @@ extension SessionCore {
     mutating func finish(_ round: OutgoingRound<State, Event>) {
         if round.batch != nil { unsaved.changes = nil }
         if round.seriesBatch != nil { finishSeriesWrite() }
-        deliveries.accept(through: round.sequence)
+        deliveries.accept(through: round.deliveryChange)
         confirm(round.directives.confirmed)
         handle(round.directives.alarms)
         if engine.hasMoreConfirmed { wake() }

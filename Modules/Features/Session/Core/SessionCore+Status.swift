@@ -19,8 +19,8 @@ extension SessionCore {
     private func step(of entry: DeliveryLedger.Entry) -> SessionEventDelivery.Step {
         if entry.isConfirmed { return .confirmed }
         let holders = engine.membership.open.count { member in
-            member.source != engine.source
-                && engine.acknowledged(by: member.source)[engine.source] >= entry.sequence
+            member.source.peerID != engine.localPeerID
+                && engine.acknowledged(by: member.source)[entry.place.source] >= entry.place.sequence
         }
         if holders > 0 { return .held(by: holders) }
         if entry.isSent { return .sent }
@@ -29,7 +29,7 @@ extension SessionCore {
 
     private func effect(of entry: DeliveryLedger.Entry, _ id: UUID) -> SessionEventDelivery.Effect {
         let isRejected =
-            entry.isConfirmed ? entry.isRejected : engine.outcome(ofOwn: entry.sequence, entry.stamp) == .rejected
+            entry.isConfirmed ? entry.isRejected : engine.outcome(ofOwn: entry.place.sequence, entry.stamp) == .rejected
         if isRejected { return .rejected }
         return deliveries.isUnchanged(id) ? .unchanged : .applied
     }

@@ -127,7 +127,7 @@ where
     var series: SeriesReplica
     var seriesSchedule = SeriesSchedule()
 
-    // Copies that are too large for one message: one being sent, one arriving.
+    // Copies that are too large for one message: one for newcomers, one arriving.
     var offeredCopy: OfferedCopy?
     var arrivingCopy: ArrivingCopy?
     /// The copy that this session has adopted, published once the state shows it.

@@ -8,7 +8,8 @@ import MeshTransport
 ///
 /// **At most once.** An intent names one device. That device records its start in an event before the handler runs.
 /// After a crash or a relaunch it settles a begun intent as `interrupted` and doesn't run it again. Without a store, a
-/// relaunched device has another incarnation, and settles intents asked of the earlier one as `interrupted`.
+/// relaunched device has another incarnation, and settles intents asked of the earlier one as `interrupted`. If a
+/// session has several services, one of them carries out an intent.
 ///
 /// **The owner** is the device that `ask` asks. If there is no owner, or the owner has left the group, every serving
 /// device claims ownership, and the first claim in the order wins. Devices that have never met have an owner each.
@@ -31,8 +32,6 @@ where
     private let handler: @MainActor (Entry) async throws -> State.Answer
     /// The last term that this device has claimed, so that it claims no term twice.
     private var claimedTerm: UInt64 = 0
-    /// Intents that this process has started, even if the state doesn't show that yet.
-    private var startedIDs: Set<UUID> = []
     private var isPerforming = false
     private let listener = OwnedTasks()
     private let work = OwnedTasks()
@@ -81,13 +80,11 @@ where
 
     private func performNext() {
         guard !isPerforming else { return }
-        let entries = session.state.intents.entries
-        let next = entries.first { entry in
-            entry.isOpen && entry.designated.peerID == session.source.peerID && !startedIDs.contains(entry.id)
+        let next = session.state.intents.entries.first { entry in
+            entry.isOpen && entry.designated.peerID == session.source.peerID
+                && !session.startedIntentIDs.contains(entry.id)
         }
         guard let next else { return }
-        startedIDs.formIntersection(entries.map(\.id))
-        startedIDs.insert(next.id)
         isPerforming = true
         work.hold([
             Task { [weak self] in
@@ -99,6 +96,9 @@ where
     }
 
     private func perform(_ entry: Entry) async {
+        // Another service of this session may have started it since, and may still be running it.
+        session.startedIntentIDs.formIntersection(session.state.intents.entries.map(\.id))
+        guard session.startedIntentIDs.insert(entry.id).inserted else { return }
         // An earlier process or incarnation may have begun it, with unknown outcome.
         guard entry.designated == session.source, case .asked = entry.progress else {
             return await settle(entry, .interrupted)

@@ -25,7 +25,7 @@ extension SessionLobby {
     private var launchKey: String { "\(featureID)/life" }
 
     /// Reads the stored invitation and begins the launch. `start` and `open` both call it: without the stored number,
-    /// the stored session would supersede one that begins here.
+    /// the stored session would supersede one that begins here. A later call reads a store that couldn't be read before.
     func restore() async {
         // `start` and `open` may overlap, but a launch has only one stamp.
         let task =
@@ -52,6 +52,8 @@ extension SessionLobby {
         let most = Double(HybridTimestamp.millisecondsMax)
         let now = HybridTimestamp(milliseconds: milliseconds.isFinite ? UInt64(max(0, min(milliseconds, most))) : 0)
         let earlier: LobbyLaunch? = await storedValue(for: launchKey)
+        // This launch has begun, and the store has it.
+        if let launch, store == nil || earlier == launch { return }
         let next = LobbyLaunch(
             incarnation: earlier?.incarnation ?? incarnation,
             stamp: earlier.map { max(now, $0.stamp.successor) } ?? now)

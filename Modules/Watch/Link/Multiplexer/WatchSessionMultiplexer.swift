@@ -43,6 +43,8 @@ public final class WatchSessionMultiplexer: NSObject, Sendable {
     private struct Shared {
         weak var appDelegate: (any WCSessionDelegate)?
         var listeners: [Attached] = []
+        /// Number of calls of `attach`.
+        var attachCount: UInt64 = 0
         var hasBegun = false
         var observation: AnyObject?
         var watcher: Task<Void, Never>?
@@ -162,14 +164,29 @@ extension WatchSessionMultiplexer {
     /// Adds a listener, held weakly. It gets every later event; `state` has the session's current state.
     public func attach(_ listener: any WatchSessionListener) {
         becomeDelegate()
-        let early = shared.withLock { shared in
+        shared.withLock { shared in
             shared.listeners.removeAll { $0.listener == nil || $0.listener === listener }
             shared.listeners.append(Attached(listener: listener))
-            defer { shared.early = [] }
-            return shared.early
+            shared.attachCount += 1
         }
-        let left = early.filter { !listener.take($0.content) }
-        shared.withLock { $0.early = (left + $0.early).suffix(Self.earlyMax) }
+        offerEarly()
+    }
+
+    /// Offers the waiting user infos to all listeners, again if one was attached meanwhile.
+    private func offerEarly() {
+        var isDone = false
+        while !isDone {
+            let (early, count) = shared.withLock { shared in
+                defer { shared.early = [] }
+                return (shared.early, shared.attachCount)
+            }
+            let listeners = listeners
+            let left = early.filter { waiting in !listeners.contains { $0.take(waiting.content) } }
+            isDone = shared.withLock { shared in
+                shared.early = (left + shared.early).suffix(Self.earlyMax)
+                return shared.attachCount == count
+            }
+        }
     }
 
     /// Removes a listener from the session. Has no effect if it isn't attached.
@@ -206,14 +223,20 @@ extension WatchSessionMultiplexer {
 
     /// - Returns: True if the content belongs to this library.
     func isTaken(_ content: WatchSessionContent) -> Bool {
-        for listener in listeners where listener.take(content) { return true }
-        guard content.isMesh else { return false }
-        guard case .userInfo = content else { return true }
-        shared.withLock { shared in
-            if shared.early.count >= Self.earlyMax { shared.early.removeFirst() }
-            shared.early.append(UncheckedContent(content: content))
+        while true {
+            let count = shared.withLock { $0.attachCount }
+            for listener in listeners where listener.take(content) { return true }
+            guard content.isMesh else { return false }
+            guard case .userInfo = content else { return true }
+            let isKept = shared.withLock { shared in
+                // A listener that was attached meanwhile hasn't been asked.
+                guard shared.attachCount == count else { return false }
+                if shared.early.count >= Self.earlyMax { shared.early.removeFirst() }
+                shared.early.append(UncheckedContent(content: content))
+                return true
+            }
+            if isKept { return true }
         }
-        return true
     }
 
     func deliverContext(_ context: [String: Any], isNew: Bool) {
