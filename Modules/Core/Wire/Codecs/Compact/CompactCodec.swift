@@ -65,14 +65,15 @@ public struct CompactCodec: PayloadCodec {
             depthMax: 8 * depthMax,
             isValue: { EncodedShape.isStandard($0) || usesDirectPath && $0 is any WireValue.Type })
         if mode == .deterministic { rules.order = { try encode($0) } }
-        guard let bytes = try encodeRegular(try EncodedShape.make(value, rules)) else {
+        guard let bytes = try encodeRegular(try EncodedShape.make(value, rules), namesAreUnique: true) else {
             throw WireError(.encodingFailed, "encode(to:) uses its containers in an unsupported order")
         }
         return bytes
     }
 
+    /// - Parameter namesAreUnique: true if no record repeats a name, so that none is taken for a repetition.
     /// - Returns: nil if the value uses its containers in a way that only an `EncodedShape` supports.
-    private func encodeRegular<Value: Encodable>(_ value: Value) throws -> [UInt8]? {
+    private func encodeRegular<Value: Encodable>(_ value: Value, namesAreUnique: Bool = false) throws -> [UInt8]? {
         try CoderScratch.withScratch { scratch in
             scratch.pointee.writer.reset(mode: mode, depthMax: depthMax)
             if case .direct(let type) = scratch.pointee.strategy(for: Value.self, usesDirectPath) {
@@ -83,7 +84,8 @@ public struct CompactCodec: PayloadCodec {
             scratch.pointee.encodingKeys.removeAll()
             scratch.pointee.writer.putsNamesFirst = namesFirst
             var state = EncodeState(
-                writer: &scratch.pointee.writer, scratch: scratch, usesDirectPath: usesDirectPath)
+                writer: &scratch.pointee.writer, scratch: scratch, usesDirectPath: usesDirectPath,
+                namesAreUnique: namesAreUnique)
             return try withUnsafeMutablePointer(to: &state) { state in
                 do {
                     try EncodeState.encode(value, in: state, as: .element)

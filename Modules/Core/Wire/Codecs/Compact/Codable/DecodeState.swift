@@ -212,8 +212,9 @@ extension DecodeState {
                     return try reader.readKind(low: UInt64(first & 7)).ifPresent
                 }
             } else {
-                let head = first & 0x7f | UInt32(start.load(fromByteOffset: 1, as: UInt8.self)) << 7
-                if _fastPath(head >> 3 == number && number > 0) {
+                let second = UInt32(start.load(fromByteOffset: 1, as: UInt8.self))
+                let head = first & 0x7f | second << 7
+                if _fastPath(second < 0x80 && head >> 3 == number && number > 0) {
                     reader.bytes.cursor = start + 2
                     return try reader.readKind(low: UInt64(head & 7)).ifPresent
                 }

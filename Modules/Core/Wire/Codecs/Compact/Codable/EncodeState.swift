@@ -9,6 +9,8 @@ import MeshFoundation
 struct EncodeState: ~Copyable {
     private let ownWriter: UnsafeMutablePointer<CompactWriter>
     let usesDirectPath: Bool
+    /// True if no record of the message repeats a name.
+    private let namesAreUnique: Bool
     /// True if the bytes written so far can't be used, because the encoding is irregular.
     var isIrregular = false
     /// The tables of the calling thread.
@@ -26,11 +28,13 @@ struct EncodeState: ~Copyable {
 
     /// - Parameter writer: Must outlive the state.
     init(
-        writer: UnsafeMutablePointer<CompactWriter>, scratch: UnsafeMutablePointer<CoderScratch>, usesDirectPath: Bool
+        writer: UnsafeMutablePointer<CompactWriter>, scratch: UnsafeMutablePointer<CoderScratch>, usesDirectPath: Bool,
+        namesAreUnique: Bool = false
     ) {
         ownWriter = writer
         self.scratch = scratch
         self.usesDirectPath = usesDirectPath
+        self.namesAreUnique = namesAreUnique
         frames = scratch.pointee.takeFrames()
     }
 
@@ -225,7 +229,8 @@ extension EncodeState {
     /// Records a field of the current record. Throws if it may be a repetition.
     @inline(__always)
     mutating func addField(_ head: WireHead) throws {
-        if _slowPath(!frames[top].addField(head.field)), !frames[top].hasUniqueNames { throw irregular() }
+        guard _slowPath(!frames[top].addField(head.field)) else { return }
+        if !frames[top].hasUniqueNames, !namesAreUnique { throw irregular() }
     }
 
     /// Returns the head for a field of the current record.
