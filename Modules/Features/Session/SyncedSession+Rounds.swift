@@ -90,6 +90,8 @@ extension SyncedSession {
     private func send(_ round: OutgoingRound<State, Event>) async {
         let windowEnd = core.windowEnd
         let ready = round.events.prefix { $0.metadata.sequence <= windowEnd }
+        var shown = round.ephemerals.compactMap { try? core.encoded($0) }
+        if !ready.isEmpty, leavesWithNext(shown) { shown = [] }
         // The rest leaves when a member has acknowledged more, or after the next start.
         core.outgoing.putBack(round.events[await send(ready)...])
         guard !Task.isCancelled else { return }
@@ -106,7 +108,7 @@ extension SyncedSession {
         for message in round.copyMessages { await send(message) }
         let audience = audience(isKept: false)
         if audience != [nil] { await send(bundle.take(), to: [nil]) }
-        for message in round.ephemerals { try? bundle.envelopes.append(core.encoded(message)) }
+        bundle.envelopes += shown
         for message in round.seriesMessages where message.receiver == nil {
             try? bundle.envelopes.append(core.encoded(message))
         }
@@ -118,6 +120,12 @@ extension SyncedSession {
             }
         }
         if let snapshot = round.snapshot { await send(snapshot, to: round.snapshotReceivers) }
+    }
+
+    /// Returns true if the transport has accepted shown values to leave in one message with the events that are sent next.
+    private func leavesWithNext(_ shown: [AnySessionSyncEnvelope]) -> Bool {
+        let audience = audience(isKept: false)
+        return !shown.isEmpty && audience.count == 1 && transport.sendWithNext(shown, to: audience[0])
     }
 
     /// Sends own events. Returns the index from which they go back to the queue: the first unsent one after a

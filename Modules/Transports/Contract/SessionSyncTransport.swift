@@ -63,6 +63,12 @@ public protocol SessionSyncTransport: Sendable {
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
         isolation: isolated (any Actor)?
     ) async throws
+    /// Accepts best-effort envelopes that leave with the caller's next `send` to the peer, in one message if they fit.
+    /// The caller must send at once. A transport may lose them, as in mode `acknowledgement`.
+    ///
+    /// - Parameter peer: the receiver; nil sends to every known peer.
+    /// - Returns: false if it accepted none, so that the caller sends them separately. By default always.
+    func sendWithNext(_ envelopes: [AnySessionSyncEnvelope], to peer: SessionPeer?) -> Bool
     /// Subscribes to the envelopes that `isWanted` accepts, in batches, from now on. Wakes the subscriber on its own
     /// actor. Several features that share a transport each subscribe to their own envelopes.
     ///
@@ -120,6 +126,7 @@ extension SessionSyncTransport {
     public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {}
     public func isOwn(_ peerID: String) -> Bool { false }
     public func revokedPeers() -> AsyncStream<Set<String>>? { nil }
+    public func sendWithNext(_ envelopes: [AnySessionSyncEnvelope], to peer: SessionPeer?) -> Bool { false }
 
     public func send(
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,

@@ -16,6 +16,7 @@ public import MeshIdentity
 ///   envelopes ahead of its own subscribers: it would acknowledge them to their sender, and then lose those that
 ///   subscribers don't read.
 /// - A wrapper that changes sends must implement both ways to send envelopes. Otherwise callers can bypass it.
+///   `sendWithNext` isn't forwarded, so its envelopes come through `send`.
 /// - A wrapper is done when the conformance rules of MeshTesting pass for it. See ``TransportFixture/wrapped(by:)``.
 public protocol TransportWrapper: SessionSyncTransport {
     /// The transport to which everything is forwarded.

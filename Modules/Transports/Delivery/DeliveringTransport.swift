@@ -25,6 +25,10 @@ extension DeliveringTransport {
     /// Forgets a peer that won't return. See ``LinkTransport/forget(_:)``.
     public func forget(_ peer: SessionPeer) { delivery.forget(peer) }
 
+    public func sendWithNext(_ envelopes: [AnySessionSyncEnvelope], to peer: SessionPeer?) -> Bool {
+        delivery.sendWithNext(envelopes, to: peer)
+    }
+
     /// Sends an envelope with options such as a priority. See `LinkTransport` for the errors.
     public func send(
         _ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?, options: DeliveryOptions

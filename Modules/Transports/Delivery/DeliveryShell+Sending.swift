@@ -21,6 +21,17 @@ extension DeliveryShell {
         if let archive, mode == .reliableEventually { try await archive.flush(since: notedCount) }
     }
 
+    /// Accepts best-effort messages, which leave in the next turn.
+    /// - Returns: false if it accepted none.
+    func hold(_ items: [DeliveryCore.Item], for peerID: String?) -> Bool {
+        perform { state, now in
+            var next = 0
+            _ = try? state.accept(items, from: &next, mode: .acknowledgement, to: peerID, now)
+            state.holdsFrames = true
+            return next > 0
+        }
+    }
+
     private func wait(_ waiter: UInt64) async throws {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

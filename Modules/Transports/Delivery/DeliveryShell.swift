@@ -19,6 +19,10 @@ final class DeliveryShell: LinkObserver {
         /// Sends that wait for space.
         var waiters: [UInt64: CheckedContinuation<Void, any Error>?] = [:]
         var nextWaiter: UInt64 = 0
+        /// True if the frames that this turn makes ready leave in the next turn, together with that turn's frames.
+        var holdsFrames = false
+        /// The addresses of such frames.
+        var heldAddresses: [LinkAddress] = []
         /// The requested wake-ups. They are few: while one is outstanding, no later one is requested.
         var wakes: [UInt64] = []
         /// The peers that were connected when another device last greeted with this device's ID.
@@ -153,7 +157,15 @@ final class DeliveryShell: LinkObserver {
             work.addresses.append(address)
             work.disconnects.append(address)
         }
-        for address in directives.writable where !work.addresses.contains(address) { work.addresses.append(address) }
+        if state.holdsFrames {
+            state.holdsFrames = false
+            state.heldAddresses += directives.writable
+        } else {
+            for address in state.heldAddresses + directives.writable where !work.addresses.contains(address) {
+                work.addresses.append(address)
+            }
+            state.heldAddresses.removeAll(keepingCapacity: true)
+        }
         if directives.resumesWaiters { work.waiters = state.takeWaiters() }
         // A closed transport doesn't tick: a deadline in the past would be requested forever.
         let deadline = state.phase == .closed ? .max : state.core.deadline

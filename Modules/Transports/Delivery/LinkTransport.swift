@@ -171,6 +171,13 @@ extension LinkTransport {
         try await shell.submit(items(of: envelopes, mode, options), mode: mode, to: peer?.id)
     }
 
+    /// Accepts best-effort envelopes that leave in one message with the next one to the same receivers, if they fit.
+    /// - Returns: false if it accepted none.
+    public func sendWithNext(_ envelopes: [AnySessionSyncEnvelope], to peer: SessionPeer?) -> Bool {
+        guard let items = try? items(of: envelopes, .acknowledgement, nil) else { return false }
+        return shell.hold(items, for: peer?.id)
+    }
+
     private func items(
         of envelopes: [AnySessionSyncEnvelope], _ mode: SessionDeliveryMode, _ options: DeliveryOptions?
     ) throws -> [DeliveryCore.Item] {

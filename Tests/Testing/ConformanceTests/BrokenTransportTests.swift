@@ -80,6 +80,7 @@ import Testing
         (.trustsTheWall, "transport.clock.jumps"),
         (.deliversTwice, "transport.once.event"),
         (.sendsOneByOne, "transport.several.at-once"),
+        (.forgetsForTheNext, "transport.next.together"),
         (.readsForOthers, "transport.unread.waits"),
         (.readsForOthers, "transport.unread.together"),
         (.keepsWhatIsCancelled, "transport.withdrawal"),

@@ -19,7 +19,7 @@ enum Fault: String, CaseIterable, Sendable {
     case knowsTwice, announcesTwice, announcesToTheFirst, believesTheCable, forgetsAtRelaunch
     case readsAhead
     case overhearsGarbage, passesGarbageOn, believesAnyGreeting, trustsTheWall
-    case sendsOneByOne, readsForOthers, keepsWhatIsCancelled, repeatsTheUrgent
+    case sendsOneByOne, forgetsForTheNext, readsForOthers, keepsWhatIsCancelled, repeatsTheUrgent
 }
 
 /// A correct transport with one fault. It decorates the transport, so that the fault is the only difference.
@@ -131,6 +131,10 @@ final class FaultyTransport: TransportWrapper {
     ) async throws {
         if fault == nil { return try await wrapped.send(envelopes, mode: mode, to: peer, isolation: isolation) }
         for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
+    }
+
+    func sendWithNext(_ envelopes: [AnySessionSyncEnvelope], to peer: SessionPeer?) -> Bool {
+        fault == .forgetsForTheNext || fault == nil && wrapped.sendWithNext(envelopes, to: peer)
     }
 
     /// Sends with the error that the fault suppresses or changes.

@@ -57,6 +57,32 @@ import Testing
         #expect(await log.sequences(30) == Array(1...30))
     }
 
+    @Test(arguments: [[], [.right]] as [Set<CoreWorld.Side>])
+    func `An envelope for the next send leaves with it`(earlier: Set<CoreWorld.Side>) async throws {
+        let pair = try pair(earlier)
+        let log = Log(pair.right.receiveEnvelopes())
+        #expect(pair.left.sendWithNext([try envelope(1)], to: nil))
+        #expect(pair.wire.takeSent().isEmpty)
+        try await pair.left.send(envelope(2), mode: .realtimeBestEffort, to: nil)
+        #expect(try sent(pair.wire, from: "left").map(\.count) == (earlier.isEmpty ? [2] : [1, 1]))
+        #expect(await log.sequences(2) == [1, 2])
+    }
+
+    @Test func `Without a next send it leaves with the next sign of life`() async throws {
+        let pair = try pair()
+        let log = Log(pair.right.receiveEnvelopes())
+        #expect(pair.left.sendWithNext([try envelope(1)], to: peer("right")))
+        pair.settle(.seconds(30))
+        #expect(await log.sequences(1) == [1])
+    }
+
+    @Test func `An envelope that can't be sent isn't accepted for the next send`() async throws {
+        let pair = try pair()
+        #expect(!pair.left.sendWithNext([try envelope(1)], to: peer("stranger")))
+        await pair.left.close()
+        #expect(!pair.left.sendWithNext([try envelope(1)], to: nil))
+    }
+
     @Test func `A message that needs several datagrams isn't joined with others`() async throws {
         let pair = try pair()
         let log = Log(pair.right.receiveEnvelopes())

@@ -16,6 +16,16 @@ extension TransportConformance {
             try requireEqual(received.sequences(), (1...20).map { UInt64($0) }, "the order of arrival")
             try require(!hasSuspended, "another task of the caller's actor ran in the middle of the send")
         }.needs(.extra(.sendsAtOnce, "sends each of several by itself")),
+        ConformanceRule("transport.next.together", "A message that is accepted for the next send arrives with it") {
+            bench in
+            try await bench.connect()
+            let received = bench.record(bench.second.receiveEnvelopes())
+            let isAccepted = bench.first.sendWithNext([try bench.envelope(1)], to: nil)
+            try await bench.first.send(try bench.envelope(2), mode: .realtimeBestEffort, to: nil)
+            try await bench.wait(for: "what was accepted") { received.count >= (isAccepted ? 2 : 1) }
+            await bench.settle()
+            try requireEqual(received.sequences().sorted(), isAccepted ? [1, 2] : [2], "the envelopes that arrived")
+        },
         ConformanceRule(
             "transport.unread.waits",
             "Unread messages, and those before the first subscriber, wait for the next subscriber"
