@@ -66,7 +66,7 @@ public enum MailboxStoreRules {
                 }
             }
             // The sender's oldest message could go, but not the one after it, which is another sender's.
-            if try await post(3, from: 1, byteCount: 900, in: second) { return "a message of another sender was removed" }
+            if try await post(3, from: 1, byteCount: 900, in: second) { return "another sender's message was removed" }
             let standing = try await first.standing(of: "s")
             return standing.oldest == 1 && standing.newest == 3 ? nil : "\(standing) are left"
         },

@@ -41,6 +41,33 @@ struct ZlibTests {
         }
     }
 
+    @Test
+    func `Small and large bodies with changing dictionaries of every size come back, with the same bytes each time`()
+        throws
+    {
+        let deflater = try ZlibDeflater()
+        let inflater = try ZlibInflater()
+        let dictionaries = try [1, 3, 249, 250, 1785, 1786, 1787, 5881, 5882, 30_000, 32_768].map { count in
+            try CompressionDictionary(Array((Self.noise(count / 2) + Self.text(count)).suffix(count)))
+        }
+        for dictionary in dictionaries + dictionaries.reversed() {
+            for count in [0, 1, 80, 2047, 2048, 2049, 5000] {
+                for bytes in [
+                    Self.text(count), Self.noise(count), Array((dictionary.bytes + Self.text(count)).prefix(count)),
+                ] {
+                    let compressed = try (0..<2).map { _ in
+                        try bytes.withUnsafeBytes { try deflater.compress($0, dictionary: dictionary) }
+                    }
+                    #expect(compressed[0] == compressed[1])
+                    let restored = try compressed[0].withUnsafeBytes {
+                        try inflater.inflate($0, count: count, dictionary: dictionary)
+                    }
+                    #expect(restored == bytes, "\(dictionary.bytes.count) and \(count) bytes")
+                }
+            }
+        }
+    }
+
     @Test("damage is an error, and the stream works afterwards")
     func damage() throws {
         let deflater = try ZlibDeflater()
