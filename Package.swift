@@ -62,6 +62,7 @@ let nioEmbedded = Target.Dependency.product(
     name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["WebSocket"]))
 // Libraries of the system that are needed under their trait only.
 let libdeflate = Target.Dependency.target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"]))
+let zstd = Target.Dependency.target(name: "CZstd", condition: .when(traits: ["Zstd"]))
 let sqlite = Target.Dependency.target(name: "CSQLite", condition: .when(traits: ["SQLite"]))
 let hiredis = Target.Dependency.target(name: "CHiredis", condition: .when(traits: ["Redis"]))
 let mosquitto = Target.Dependency.target(name: "CMosquitto", condition: .when(traits: ["MQTT"]))
@@ -90,6 +91,9 @@ let modules: [Module] = [
     Module(
         "CLibdeflate", "Modules/System/CLibdeflate", floor: 0,
         form: .systemLibrary(pkgConfig: "libdeflate", apt: "libdeflate-dev", brew: "libdeflate")),
+    Module(
+        "CZstd", "Modules/System/CZstd", floor: 0,
+        form: .systemLibrary(pkgConfig: "libzstd", apt: "libzstd-dev", brew: "zstd")),
     Module(
         "CSQLite", "Modules/System/CSQLite", floor: 0,
         form: .systemLibrary(pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite")),
@@ -122,6 +126,10 @@ let modules: [Module] = [
         "MeshLibdeflate", "Modules/Core/Libdeflate", floor: 5,
         uses: ["MeshBus", "MeshWire"], needs: [libdeflate],
         tests: ["MeshIdentity", "MeshTesting"]),
+    Module(
+        "MeshZstd", "Modules/Core/Zstd", floor: 5,
+        uses: ["MeshBus", "MeshWire"], needs: [zstd],
+        tests: ["MeshIdentity", "MeshTesting", "MeshTestSupport"]),
 
     // Storage: what outlives a process
     Module("MeshStorage", "Modules/Storage/Contract", floor: 2, uses: ["MeshBase", "MeshBus"], tests: []),
@@ -366,7 +374,7 @@ let modules: [Module] = [
     Module("CHeldMemory", "Tests/Support/Memory", floor: 0, form: .internalLibrary),
     Module(
         "MeshTestSupport", "Tests/Support/Kit", floor: 7, form: .internalLibrary,
-        uses: ["COneThread", "MeshBase", "MeshStorage", "MeshTransport", "MeshEngine", "MeshSession"]),
+        uses: ["COneThread", "MeshBase", "MeshWire", "MeshStorage", "MeshTransport", "MeshEngine", "MeshSession"]),
     Module(
         "crash-test", "Tests/Crashes", floor: 7, form: .executable,
         uses: ["MeshBase", "SessionMesh", "MeshSQLiteStorage"], needs: [argumentParser]),
@@ -413,7 +421,7 @@ let modules: [Module] = [
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
             "MeshBus", "PluginsToolKit", "MeshToolOutput", "MeshBenchmarks", "SessionMesh",
-            "SessionMeshWatchConnectivity", "MeshLibdeflate", "MeshSQLiteStorage", "MeshSimulation",
+            "SessionMeshWatchConnectivity", "MeshLibdeflate", "MeshZstd", "MeshSQLiteStorage", "MeshSimulation",
             "MeshNetworkBenchmarks", "MeshLocalNetworkLab", "MeshResumeGateway", "MeshRedisLab", "MeshMQTTLab",
             "MeshGatewayLab", "WorkoutExample",
         ], needs: nio + [security, mqttTransport]),
@@ -513,6 +521,7 @@ let package = Package(
         .trait(name: "Metrics", description: "MeshDiagnostics counts diagnostic events in swift-metrics."),
         .trait(name: "CommandLineTools", description: "The executables plugins-tool and mesh."),
         .trait(name: "Libdeflate", description: "MeshLibdeflate compresses large bodies faster; needs libdeflate."),
+        .trait(name: "Zstd", description: "MeshZstd compresses bodies as zstd between peers with it; needs libzstd."),
         .trait(
             name: "SQLite",
             description: "MeshSQLiteStorage keeps sessions in a file, and WatchConnection its own; needs SQLite."),

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Reads SessionMesh frames. Written from Docs/Internals/WireFormat.md alone, with the standard library alone.
+"""Reads SessionMesh frames. Written from Docs/Internals/WireFormat.md alone, with the standard library, and libzstd for zstd.
 
     decode_frames.py DIRECTORY     decodes every NAME.frames in it and compares with NAME.json (messages, or the code of the
                                    error); status 1 on a difference
     decode_frames.py FILE.frames   prints what the frames say
 """
 
+import ctypes
+import ctypes.util
 import json
 import math
 import struct
@@ -22,6 +24,7 @@ VECTOR_ENTRIES_MAX = 16384
 PIECES_MAX, PARTIAL_FRAMES_MAX, PARTIAL_BYTES_MAX = 4096, 8, 2 << 20
 ENTRIES_MAX, RANGES_MAX = 256, 64
 COMPACT = 2
+ZSTD, COMPRESSION_FORMATS = 1, 3
 NAMES_MAX, NAME_BYTES_MAX, LISTED_NAMES_MAX = 1024, 32, 4096
 MASK = (1 << 64) - 1
 
@@ -106,10 +109,12 @@ class Reader:
         return self.raw(self.varint())
 
     def extensions(self):
+        """The fields of extensions, each a tag and bytes. A reader skips those that it doesn't know."""
         fields = Reader(self.region())
+        found = []
         while fields.remaining:
-            fields.varint()
-            fields.region()
+            found.append((fields.varint(), fields.region()))
+        return found
 
 
 def varint(value):
@@ -124,6 +129,34 @@ def narrow(value, bits):
     if value >> bits:
         raise WireError("invalidValue", f"{value} exceeds {bits} bits")
     return value
+
+
+# Zstd (RFC 8878)
+
+
+def zstd(blocks, length, dictionary):
+    """The content of a zstd frame's blocks. Its header has the length, and the window is the content."""
+    library = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
+    for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress_usingDict"):
+        getattr(library, name).restype = ctypes.c_size_t
+    library.ZSTD_createDCtx.restype = ctypes.c_void_p
+    code, width, base = (0, 1, 0) if length < 256 else (1, 2, 256) if length < 65792 else (2, 4, 0)
+    header = struct.pack("<IB", 0xFD2FB528, code << 6 | 1 << 5) + (length - base).to_bytes(width, "little")
+    frame = header + blocks
+    size = library.ZSTD_findFrameCompressedSize(frame, ctypes.c_size_t(len(frame)))
+    if library.ZSTD_isError(ctypes.c_size_t(size)):
+        raise WireError("corrupted", "the blocks are damaged or end early")
+    if size != len(frame):
+        raise WireError("trailingBytes", "after the last block")
+    output = ctypes.create_string_buffer(max(length, 1))
+    context = ctypes.c_void_p(library.ZSTD_createDCtx())
+    written = library.ZSTD_decompress_usingDict(
+        context, output, ctypes.c_size_t(length), frame, ctypes.c_size_t(len(frame)), dictionary or None,
+        ctypes.c_size_t(len(dictionary or b"")))
+    library.ZSTD_freeDCtx(context)
+    if library.ZSTD_isError(ctypes.c_size_t(written)) or written != length:
+        raise WireError("corrupted", "decompresses to another length")
+    return output.raw[:length]
 
 
 # MurmurHash3, x64, 128 bits, seed 0
@@ -190,7 +223,7 @@ def read_frame(data):
         raise WireError("corrupted", "check byte")
     if reader.offset + length + 4 > FRAME_BYTES_MAX:
         raise WireError("oversized", f"{length} bytes")
-    if flags >> 6:
+    if flags >> 7:
         raise WireError("unsupportedVersion", f"flags {flags}")
     body = reader.raw(length)
     expected = murmur3(data[:reader.offset])[0] & 0xFFFFFFFF
@@ -212,21 +245,30 @@ class Connection:
 
     def body(self, frame):
         method = frame.flags & 3
+        has_format = bool(frame.flags & 64)
+        if method == 0 and has_format:
+            raise WireError("corrupted", "a format, but no compression")
         if method == 0:
             return frame.body
+        if method == 3:
+            raise WireError("unsupportedVersion", "compression 3 is reserved")
         reader = Reader(frame.body)
+        if has_format:
+            number = reader.u8()
+            if number != ZSTD:
+                raise WireError("unsupportedVersion", f"compression format {number}")
         dictionary = None
         if method == 2:
             identifier = reader.u32()
             if identifier not in self.dictionaries:
                 raise WireError("unknownDictionary", f"{identifier}")
             dictionary = self.dictionaries[identifier]
-        if method == 3:
-            raise WireError("unsupportedVersion", "compression 3 is reserved")
         length = reader.varint()
         deflated = reader.rest()
         if length > INFLATED_BYTES_MAX or length > RATIO_MAX * len(deflated):
             raise WireError("oversized", f"{len(deflated)} bytes inflate to {length}")
+        if has_format:
+            return zstd(deflated, length, dictionary)
         try:
             one = zlib.decompressobj(-15, zdict=dictionary) if dictionary else zlib.decompressobj(-15)
             return self.exactly(one, deflated, length)
@@ -399,7 +441,9 @@ class Connection:
         message["protocolVersion"] = reader.svarint()
         message["codecs"] = list(reader.region())
         message["dictionaries"] = [reader.u32() for _ in range(reader.varint())]
-        reader.extensions()
+        for tag, field in reader.extensions():
+            if tag == COMPRESSION_FORMATS:
+                message["compressionFormats"] = list(field)
         return message
 
     def snapshot(self, reader, frame):
@@ -510,7 +554,7 @@ class Reassembler:
 
     def receive(self, frame):
         """The whole frame's bytes once all its pieces are there."""
-        if frame.flags & 0b110011:
+        if frame.flags & 0b1110011:
             raise WireError("corrupted", f"a fragment with flags {frame.flags}")
         reader = Reader(frame.body)
         number = narrow(reader.varint(), 32)

@@ -5,13 +5,14 @@ import PackageDescription
 let package = Package(
     name: "Fuzzing",
     platforms: [.macOS(.v14)],
-    dependencies: [.package(name: "SessionMesh", path: "../..", traits: [])],
+    dependencies: [.package(name: "SessionMesh", path: "../..", traits: ["Zstd"])],
     targets: [
         .executableTarget(
             name: "fuzz",
             dependencies: [
                 .product(name: "MeshIdentity", package: "SessionMesh"),
                 .product(name: "MeshWire", package: "SessionMesh"),
+                .product(name: "MeshZstd", package: "SessionMesh"),
                 .product(name: "MeshTesting", package: "SessionMesh"),
             ])
     ],

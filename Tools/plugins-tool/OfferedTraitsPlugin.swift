@@ -70,6 +70,12 @@ struct OfferedTraitsPlugin: Plugin {
                     name: "Libdeflate", plugins: ["compressor.libdeflate"],
                     summary: "large bodies compressed in less time; needs libdeflate"))
         #endif
+        #if !Zstd
+            traits.append(
+                OfferedTrait(
+                    name: "Zstd", plugins: ["format.zstd"],
+                    summary: "bodies compressed as zstd between peers with it; needs libzstd"))
+        #endif
         #if !SystemDiscovery
             traits.append(
                 OfferedTrait(

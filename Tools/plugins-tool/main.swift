@@ -14,6 +14,9 @@ import SessionMeshWatchConnectivity
 #if SQLite
     import MeshSQLiteStorage
 #endif
+#if Zstd
+    import MeshZstd
+#endif
 
 #if UDP
     import MeshLocalNetworkLab
@@ -66,6 +69,9 @@ await PluginsTool.main {
     #endif
     #if Libdeflate
         LibdeflatePlugin()
+    #endif
+    #if Zstd
+        ZstdPlugin()
     #endif
     #if SQLite
         SQLitePlugin()

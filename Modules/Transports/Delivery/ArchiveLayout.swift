@@ -60,7 +60,7 @@ struct ArchiveLayout: ~Copyable {
 
     init(_ store: any SessionStore, _ setup: LineSetup, outbox: UInt32) throws {
         encoder = setup.makeEncoder(interning: false)
-        decoder = FrameDecoder(codecs: setup.codecs)
+        decoder = setup.makeDecoder()
         self.outbox = outbox
         if try store.value(for: Self.root + "outbox") != nil {
             var batch = StoreBatch()

@@ -9,7 +9,8 @@ public struct DeliveryConfiguration: Sendable {
     public var codec: any PayloadCodec = CompactCodec()
     /// The codecs in which payloads may arrive, in addition to `codec`.
     public var readableCodecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
-    /// The compression of bodies. Receivers need no setting: each frame names its method.
+    /// The compression of bodies. Receivers need no setting for deflate: each frame names its method. A preferred format
+    /// (`CompressionPolicy.preferring`) is used on live lanes toward peers that have it in this option too.
     public var compression: CompressionPolicy = .zlib()
     /// Maximum size of a payload. A link with smaller lanes lowers it.
     public var payloadLimit: PayloadLimit = .deliveryMessage

@@ -138,10 +138,9 @@ extension DeliveryCore {
     /// Sends a hello. On a lossy lane it is repeated until the other side reports.
     private mutating func sendHello(_ address: LinkAddress, _ now: DeliveryTime) {
         guard var connection = connections[address], !connection.isClosed else { return }
-        var hello = WireHello(peer: localPeer, codecs: settings.codecs)
+        var hello = settings.hello(of: localPeer)
         // On kept lanes, the number of this launch.
         hello.connection = connection.isLive ? connection.number : settings.firstConnection
-        hello.abilities = settings.abilities
         connection.control.append(.hello(hello))
         connection.helloCount += 1
         connection.helloSentAt = now.elapsed
@@ -286,6 +285,7 @@ extension DeliveryCore {
 
     /// Adopts the optional parts of the protocol that both sides offer.
     private mutating func agree(_ hello: WireHello, _ index: Int) {
+        peers[index].readsPreferredFormat = settings.compression.isPreferredFormatReadable(by: hello)
         let abilities = hello.abilities.intersection(settings.abilities)
         guard abilities != peers[index].abilities else { return }
         peers[index].abilities = abilities

@@ -66,6 +66,12 @@ extension DeliveryCore {
         return peers[index].abilities.contains(.joinedFrames)
     }
 
+    /// Returns true if the peer at the address reads the preferred compression format.
+    func readsPreferredFormat(at address: LinkAddress) -> Bool {
+        guard let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }) else { return false }
+        return peers[index].readsPreferredFormat
+    }
+
     /// Returns the peer's knowledge of the identities in this side's datagrams; nil if it reads no identity numbers.
     func knownIdentities(at address: LinkAddress) -> KnownIdentities? {
         guard let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }),
@@ -132,8 +138,7 @@ extension DeliveryCore {
     private mutating func nextKept(_ address: LinkAddress, on lane: LinkLane) -> Outgoing? {
         if connections[address]?.kept.needsHello == true {
             connections[address]?.kept.needsHello = false
-            var hello = WireHello(peer: localPeer, codecs: settings.codecs)
-            hello.abilities = settings.abilities
+            let hello = settings.hello(of: localPeer)
             return Outgoing(frame: WireFrame(.hello(hello)), lane: .latest, key: KeptConnection.helloKey)
         }
         guard let message = connections[address]?.kept.immediate.takeFirst() else { return nil }

@@ -34,6 +34,8 @@ struct DeliveryCore: Sendable {
         let pendingLimit: Int
         let immediateLimit = 4096
         let abilities: WireAbilities
+        /// The hello announces its formats and dictionaries.
+        let compression: CompressionPolicy
         /// `DeliveryConfiguration.heartbeat` in nanoseconds. The durations below are in nanoseconds too.
         let heartbeat: UInt64
         /// The longest time without an exchange before an idle peer is probed.
@@ -57,9 +59,17 @@ struct DeliveryCore: Sendable {
             featureLimit = configuration.featureLimit
             pendingLimit = configuration.pendingLimit
             abilities = configuration.abilities
+            compression = configuration.compression
             heartbeat = configuration.heartbeat.nanoseconds
             acknowledgementDelay = configuration.acknowledgementDelay.nanoseconds
             stallPatience = configuration.stallPatience.nanoseconds
+        }
+
+        func hello(of peer: SessionPeer) -> WireHello {
+            var hello = WireHello(peer: peer, codecs: codecs, dictionaries: compression.dictionaries.map(\.id))
+            hello.abilities = abilities
+            hello.compressionFormats = compression.formats.map(\.number)
+            return hello
         }
 
         /// The live lane for reliable frames.

@@ -25,6 +25,8 @@ final class DeliveryLine: @unchecked Sendable {
         var joined: [UInt8] = []
         /// Maximum number of bytes to join; 0 for a peer that reads only one frame per datagram.
         var joinedBytesMax = 0
+        /// True if the connected peer reads the preferred compression format.
+        var mayUsePreferredFormat = false
         /// True while a caller sends on this line.
         var isSending = false
         /// True if the link has no space. The first of `packets` is tried again when the link reports space.
@@ -69,8 +71,8 @@ final class DeliveryLine: @unchecked Sendable {
             fragmenter: setup.datagramLimit.map { FrameFragmenter(limit: $0, firstMessage: setup.firstFragment) })
         incoming = Locked(
             Incoming(
-                stream: setup.makeStreamDecoder(), datagrams: FrameDecoder(codecs: setup.codecs, numbering: nil),
-                standalone: FrameDecoder(codecs: setup.codecs)))
+                stream: setup.makeStreamDecoder(), datagrams: setup.makeDatagramDecoder(numbering: nil),
+                standalone: setup.makeDecoder()))
     }
 
     func beginWriting() {
@@ -83,7 +85,7 @@ final class DeliveryLine: @unchecked Sendable {
     func beginReading() {
         incoming.withLock { incoming in
             incoming.stream = setup.makeStreamDecoder()
-            incoming.datagrams = FrameDecoder(codecs: setup.codecs, numbering: nil)
+            incoming.datagrams = setup.makeDatagramDecoder(numbering: nil)
             incoming.reassembler = FrameReassembler()
             incoming.isDead = false
         }
@@ -119,7 +121,19 @@ struct LineSetup {
         FrameEncoder(datagramsOf: codec, compression: compression, epoch: epoch)
     }
 
-    func makeStreamDecoder() -> FrameStreamDecoder { FrameStreamDecoder(codecs: codecs) }
+    func makeStreamDecoder() -> FrameStreamDecoder {
+        FrameStreamDecoder(codecs: codecs, dictionaries: compression.dictionaries, formats: compression.formats)
+    }
+
+    func makeDecoder() -> FrameDecoder {
+        FrameDecoder(codecs: codecs, dictionaries: compression.dictionaries, formats: compression.formats)
+    }
+
+    func makeDatagramDecoder(numbering identities: SentIdentities?) -> FrameDecoder {
+        FrameDecoder(
+            codecs: codecs, dictionaries: compression.dictionaries, formats: compression.formats,
+            numbering: identities)
+    }
 }
 
 extension PayloadLimit {
@@ -141,6 +155,10 @@ extension DeliveryLine {
         outgoing.joinedBytesMax =
             core.joinsFrames(at: address) ? min(outgoing.fragmenter?.datagramBytes ?? 0, Self.joinedBytesMax) : 0
         outgoing.datagrams.setKnownIdentities(core.knownIdentities(at: address))
+        let mayUsePreferredFormat = core.readsPreferredFormat(at: address)
+        outgoing.mayUsePreferredFormat = mayUsePreferredFormat
+        outgoing.encoder?.mayUsePreferredFormat = mayUsePreferredFormat
+        outgoing.datagrams.mayUsePreferredFormat = mayUsePreferredFormat
         while outgoing.packets.isEmpty, writer.count < Self.flushBytes {
             let isBusy = !outgoing.pieces.isEmpty
             guard let next = core.nextFrame(for: address, urgentOnly: isBusy, now) else {
@@ -220,6 +238,7 @@ extension DeliveryLine {
         switch next.lane {
         case .stream:
             if frame.message.payloadBytes > Self.flushBytes || (next.isBulk && frame.message.payloadBytes > 16_384) {
+                outgoing.standalone.mayUsePreferredFormat = outgoing.mayUsePreferredFormat
                 let bytes = try outgoing.standalone.encode(frame.message, mark: frame.mark)
                 for piece in try outgoing.slicer.fragments(of: bytes) { outgoing.pieces.append(piece) }
             } else if outgoing.encoder != nil {
@@ -240,6 +259,8 @@ extension DeliveryLine {
                 outgoing.packets.append(LinkPacket(lane: .datagram, bytes: piece))
             }
         case .queue, .latest, .file:
+            // An earlier version of the peer's app may be the one that takes the packet from the platform.
+            outgoing.standalone.mayUsePreferredFormat = false
             let bytes = try outgoing.standalone.encode(frame.message, mark: frame.mark)
             outgoing.packets.append(LinkPacket(lane: next.lane, bytes: bytes, key: next.key, isUrgent: next.isUrgent))
         }
@@ -293,7 +314,7 @@ extension DeliveryLine {
     func messages(in packet: LinkPacket) -> [WireMessage] {
         guard packet.lane == .datagram else { return [] }
         var reassembler = FrameReassembler()
-        var decoder = FrameDecoder(codecs: setup.codecs, numbering: outgoing.datagrams.sentIdentities)
+        var decoder = setup.makeDatagramDecoder(numbering: outgoing.datagrams.sentIdentities)
         var frames: [WireFrame] = []
         if let whole = try? reassembler.receive(packet.bytes, now: .zero) {
             try? decoder.decode(joined: whole, into: &frames)

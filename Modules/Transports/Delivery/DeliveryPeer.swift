@@ -19,6 +19,8 @@ struct DeliveryPeer: Sendable {
     var standing: PeerStanding
     /// The optional parts of the protocol that both sides offered in the peer's last hello.
     var abilities: WireAbilities = []
+    /// True if the peer's last hello announces the preferred compression format and its dictionary.
+    var readsPreferredFormat = false
     var window = LossyWindow()
     /// True if the peer said goodbye when it was last connected.
     var hasLeft = false

@@ -312,6 +312,8 @@ final class KeptWire: Sendable {
         var snapshotCount = 0
         var liveCount = 0
         var launchCount: UInt64 = 0
+        /// The lanes of the packets whose first frame has a compression format.
+        var formatLanes: [LinkLane] = []
     }
 
     private let state = Locked(State())
@@ -346,6 +348,14 @@ final class KeptWire: Sendable {
     /// The number of packets on live lanes, of both ends.
     var liveCount: Int { state.withLock { $0.liveCount } }
 
+    /// The lanes of the packets since the last call whose first frame has a compression format.
+    func takeFormatLanes() -> [LinkLane] {
+        state.withLock { state in
+            defer { state.formatLanes = [] }
+            return state.formatLanes
+        }
+    }
+
     func loseHeldBack() {
         state.withLock { state in
             for end in state.ends.keys { state.ends[end]?.queue = [] }
@@ -355,8 +365,10 @@ final class KeptWire: Sendable {
 
     func link(of end: String) -> any TransportLink { KeptLink(self, end, lanes) }
 
-    func launch(_ end: String, _ clock: ManualClock, _ store: MemoryStore? = nil) throws -> LinkTransport {
-        var configuration = DeliveryConfiguration()
+    func launch(
+        _ end: String, _ clock: ManualClock, _ store: MemoryStore? = nil, configuration: DeliveryConfiguration = .init()
+    ) throws -> LinkTransport {
+        var configuration = configuration
         configuration.seed = state.withLock { state in
             state.launchCount += 1
             return state.launchCount
@@ -416,6 +428,7 @@ final class KeptWire: Sendable {
     fileprivate func send(_ packet: LinkPacket, from end: String) throws(LinkError) {
         let other = end == "left" ? "right" : "left"
         let outcome: Result<(any LinkObserver)?, LinkError> = state.withLock { state in
+            if packet.bytes[4] & 0x40 != 0 { state.formatLanes.append(packet.lane) }
             switch packet.lane {
             case .queue:
                 state.queuedCount += 1

@@ -235,6 +235,7 @@ struct Pair {
 
     init(
         _ wire: MemoryWire = MemoryWire(), configuration: DeliveryConfiguration = .init(),
+        rightConfiguration: DeliveryConfiguration? = nil,
         leftStore: (any SessionStore)? = nil, rightStore: (any SessionStore)? = nil,
         earlierVersions: Set<CoreWorld.Side> = []
     ) throws {
@@ -246,6 +247,7 @@ struct Pair {
         configuration.seed = configuration.seed ?? launch * 2
         left = try LinkTransport(
             localPeer: peer("left"), link: wire.left, configuration: configuration, store: leftStore, clock: clock)
+        configuration = rightConfiguration ?? configuration
         configuration.seed = launch * 2 + 1
         configuration.abilities = abilities(of: .right)
         right = try LinkTransport(

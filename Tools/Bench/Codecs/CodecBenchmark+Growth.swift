@@ -27,7 +27,8 @@ extension CodecBenchmark {
     ) throws -> [BenchmarkRow] {
         // By concrete type, as in `rows(of:)`.
         switch value {
-        case let track as SampleTrack: try rows(of: payload, count, track, EnvelopeForm.allWithDirect(codecs))
+        case let track as SampleTrack:
+            try rows(of: payload, count, track, EnvelopeForm.allWithDirect(codecs, compressions))
         case let value as any Codable & Equatable & Sendable & WireValue: try rowsWithDirect(of: payload, count, value)
         default: try rowsWithoutDirect(of: payload, count, value)
         }
@@ -36,13 +37,13 @@ extension CodecBenchmark {
     private func rowsWithDirect<Value: Codable & Equatable & Sendable & WireValue>(
         of payload: String, _ count: Int, _ value: Value
     ) throws -> [BenchmarkRow] {
-        try rows(of: payload, count, value, EnvelopeForm.allWithDirect(codecs))
+        try rows(of: payload, count, value, EnvelopeForm.allWithDirect(codecs, compressions))
     }
 
     private func rowsWithoutDirect<Value: Codable & Equatable & Sendable>(
         of payload: String, _ count: Int, _ value: Value
     ) throws -> [BenchmarkRow] {
-        try rows(of: payload, count, value, EnvelopeForm.all(codecs))
+        try rows(of: payload, count, value, EnvelopeForm.all(codecs, compressions))
     }
 
     private func rows<Value: Codable & Equatable & Sendable>(

@@ -7,8 +7,8 @@ public import MeshIdentity
 import MeshToolOutput
 import MeshWire
 
-/// The table of codecs: every codec, with and without zlib and a connection's interning, on every payload, against every
-/// limit.
+/// The table of codecs: every codec, with and without each compression and a connection's interning, on every payload,
+/// against every limit.
 package struct CodecBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "codecs",
@@ -18,6 +18,7 @@ package struct CodecBenchmark {
     let context: BenchmarkContext
     let payloads: [BenchmarkPayload]
     let codecs: [any PayloadCodec]
+    let compressions: [FrameCompression]
     private let limits: [PayloadLimit]
     private let compared: [ComparedForm]
     private let stopwatch: BenchmarkStopwatch
@@ -27,6 +28,7 @@ package struct CodecBenchmark {
         self.context = context
         // In the table `json` means the whole envelope in Foundation's JSON, the reference for the others.
         codecs = context.contributions(to: .codecs).map(\.value).filter { $0.id.name != "json" }
+        compressions = FrameCompression.all(context.contributions(to: .compressionFormats).map(\.value))
         limits = context.descriptors.payloadLimits
         compared = context.contributions(to: .comparedForms).map(\.value)
         stopwatch = BenchmarkStopwatch(
@@ -64,13 +66,13 @@ package struct CodecBenchmark {
     private func rowsWithDirect<Value: Codable & Equatable & Sendable & WireValue>(
         of payload: BenchmarkPayload, _ value: Value
     ) throws -> [BenchmarkRow] {
-        try rows(of: payload, value, EnvelopeForm.allWithDirect(codecs))
+        try rows(of: payload, value, EnvelopeForm.allWithDirect(codecs, compressions))
     }
 
     private func rowsWithoutDirect<Value: Codable & Equatable & Sendable>(
         of payload: BenchmarkPayload, _ value: Value
     ) throws -> [BenchmarkRow] {
-        try rows(of: payload, value, EnvelopeForm.all(codecs))
+        try rows(of: payload, value, EnvelopeForm.all(codecs, compressions))
     }
 
     private func rows<Value: Codable & Equatable & Sendable>(

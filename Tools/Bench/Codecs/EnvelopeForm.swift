@@ -55,11 +55,11 @@ extension EnvelopeForm {
     /// Creates the form of a MeshWire frame: metadata in its fixed layout, and the payload by a codec.
     /// - Parameter name: Name of the form; nil for the codec's name.
     static func frame(
-        _ codec: any PayloadCodec, name: String? = nil, isCompressed: Bool
+        _ codec: any PayloadCodec, name: String? = nil, _ compression: FrameCompression
     ) throws -> EnvelopeForm {
-        let coder = try FrameCoder(codec, isCompressed: isCompressed)
+        let coder = try FrameCoder(codec, compression.policy)
         return EnvelopeForm(
-            name: (name ?? codec.id.name) + (isCompressed ? "+zlib" : ""),
+            name: (name ?? codec.id.name) + compression.suffix,
             encode: { try coder.encode($0.metadata, try codec.encode($0.payload)) },
             decode: { bytes in
                 let (metadata, payload) = try coder.decode(bytes)
@@ -68,8 +68,8 @@ extension EnvelopeForm {
     }
 
     /// Returns the forms without a direct path, `json` first.
-    static func all(_ codecs: [any PayloadCodec]) throws -> [EnvelopeForm] {
-        try ofFoundation() + codecs.flatMap { try forms(of: $0) }
+    static func all(_ codecs: [any PayloadCodec], _ compressions: [FrameCompression]) throws -> [EnvelopeForm] {
+        try ofFoundation() + codecs.flatMap { try forms(of: $0, compressions) }
     }
 
     /// Returns the forms available to an app without this library.
@@ -77,27 +77,41 @@ extension EnvelopeForm {
         try [.json(), .compressedJSON(), .propertyList()]
     }
 
-    fileprivate static func forms(of codec: any PayloadCodec) throws -> [EnvelopeForm] {
+    fileprivate static func forms(
+        of codec: any PayloadCodec, _ compressions: [FrameCompression]
+    ) throws -> [EnvelopeForm] {
         // The direct path, which compact uses by default for types that have it, gets separate rows.
         let compact = codec as? CompactCodec
         let codec: any PayloadCodec = compact == nil ? codec : CompactCodec(usesDirectPath: false)
-        let alone = try [false, true].map { try frame(codec, isCompressed: $0) }
+        let alone = try compressions.map { try frame(codec, $0) }
         return try alone + (compact.map { [try interned($0)] } ?? [])
     }
 }
 
 extension EnvelopeForm where Payload: WireValue {
     /// Returns every form, `json` first. The direct path follows its codec.
-    static func allWithDirect(_ codecs: [any PayloadCodec]) throws -> [EnvelopeForm] {
+    static func allWithDirect(
+        _ codecs: [any PayloadCodec], _ compressions: [FrameCompression]
+    ) throws -> [EnvelopeForm] {
         try ofFoundation()
             + codecs.flatMap { codec in
-                let plain = try forms(of: codec)
+                let plain = try forms(of: codec, compressions)
                 guard let compact = codec as? CompactCodec else { return plain }
-                let direct = try [false, true].map {
-                    try frame(compact, name: codec.id.name + ".direct", isCompressed: $0)
-                }
+                let direct = try compressions.map { try frame(compact, name: codec.id.name + ".direct", $0) }
                 return try plain + direct + [.directInterned(compact)]
             }
+    }
+}
+
+/// A compression of measured frames, and its part of their forms' names.
+struct FrameCompression {
+    let suffix: String
+    let policy: CompressionPolicy
+
+    /// Returns the compressions of every build, and one for each format that plugins contribute.
+    static func all(_ formats: [any CompressionFormat]) -> [FrameCompression] {
+        [FrameCompression(suffix: "", policy: .stored), FrameCompression(suffix: "+zlib", policy: .zlib())]
+            + formats.map { FrameCompression(suffix: "+\($0.name)", policy: .zlib().preferring($0)) }
     }
 }
 
@@ -108,10 +122,11 @@ private final class FrameCoder {
     private var decoder: FrameDecoder
     private var writer = WireWriter()
 
-    init(_ codec: any PayloadCodec, isCompressed: Bool) throws {
+    init(_ codec: any PayloadCodec, _ policy: CompressionPolicy) throws {
         self.codec = codec
-        encoder = FrameEncoder(codec: codec, compression: isCompressed ? .zlib() : .stored, limits: .ofBenchmarks)
-        decoder = FrameDecoder(codecs: try CodecTable([codec]), limits: .ofBenchmarks)
+        encoder = FrameEncoder(codec: codec, compression: policy, limits: .ofBenchmarks)
+        encoder.mayUsePreferredFormat = true
+        decoder = FrameDecoder(codecs: try CodecTable([codec]), formats: policy.formats, limits: .ofBenchmarks)
     }
 
     func encode(_ metadata: SessionSyncMetadata, _ payload: [UInt8]) throws -> [UInt8] {

@@ -60,8 +60,9 @@ struct PackageName: Equatable {
         "ResumeWebSocket", "Scenario", "ScenarioTransport", "Security", "Series", "Session", "SessionMesh",
         "SessionMeshWatchConnectivity", "SharedState", "SimulatedWatch", "Simulation", "SQLite", "SQLiteStorage",
         "Storage", "Testing", "TestSupport", "TimerAnchor", "ToolOutput", "Transport", "UDP", "UDPTransport",
-        "VirtualTime", "WatchConnectivity", "WatchConnectivityTransport", "WebSocket", "Wire", "WorkoutExample",
-        "CDNSSD", "CHeldMemory", "CHiredis", "CLibdeflate", "CMosquitto", "COneThread", "CSQLite", "CZlib", "Any",
+        "VirtualTime", "WatchConnectivity", "WatchConnectivityTransport", "WebSocket", "Wire", "WorkoutExample", "Zstd",
+        "CDNSSD", "CHeldMemory", "CHiredis", "CLibdeflate", "CMosquitto", "COneThread", "CSQLite", "CZlib", "CZstd",
+        "Any",
         "Foundation", "FoundationEssentials", "Protocol", "Self", "Swift", "Synchronization", "Type", "XCTest",
         "ArgumentParser", "Crypto", "GRDB", "Logging", "NIOCore", "NIOPosix", "NIOSSL", "X509",
     ]

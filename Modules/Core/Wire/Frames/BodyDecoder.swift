@@ -7,17 +7,20 @@ struct BodyDecoder: ~Copyable {
     private let limits: FrameLimits
     private var table: InterningTable
     private var names: NameTable
+    private let formats: [any CompressionFormat]
     private var inflater: ZlibInflater?
+    private var decompressors: [(number: UInt8, decompressor: any FormatDecompressor)] = []
     private var inflated = WireWriter(capacity: 64)
     /// True if frames may refer to earlier ones of their connection.
     private let isConnection: Bool
 
     init(
-        codecs: CodecTable, dictionaries: [CompressionDictionary], limits: FrameLimits, internedIdentities: Int,
-        numbering: IdentityNumbering? = nil
+        codecs: CodecTable, dictionaries: [CompressionDictionary], formats: [any CompressionFormat],
+        limits: FrameLimits, internedIdentities: Int, numbering: IdentityNumbering? = nil
     ) {
         self.codecs = codecs
         self.dictionaries = DictionaryTable(dictionaries)
+        self.formats = formats
         self.limits = limits
         table = InterningTable(capacity: internedIdentities, numbering: numbering)
         isConnection = internedIdentities > 0
@@ -32,7 +35,8 @@ struct BodyDecoder: ~Copyable {
     /// Returns the message and its mark; nil if this version doesn't know the frame's kind and may skip it.
     mutating func decode(_ header: FrameHeader, _ frame: UnsafeRawBufferPointer) throws(WireError) -> WireFrame? {
         let body = header.body(of: frame)
-        guard header.flags.compression != 0 else { return try decode(header, body: body) }
+        let isStored = header.flags.compression == 0 && !header.flags.contains(.format)
+        if isStored { return try decode(header, body: body) }
         try inflate(body, header.flags)
         defer { freeLargeBuffer() }
         return try decode(header, body: inflated.bytes)
@@ -117,17 +121,40 @@ struct BodyDecoder: ~Copyable {
                 .unsupportedVersion,
                 "compression 3, one zlib stream of a connection, is reserved; only early versions wrote it")
         }
+        guard flags.compression != 0 else {
+            throw WireError(.corrupted, "the frame has a compression format, but its body isn't compressed")
+        }
         var reader = WireReader(body)
+        let format = flags.contains(.format) ? try reader.readUInt8() : nil
+        let decompressor = try format.map { number throws(WireError) in try startedDecompressor(number) }
         let dictionary =
-            flags.compression == FrameFlags.zlibWithDictionary.rawValue
+            flags.compression == FrameFlags.compressedWithDictionary.rawValue
             ? try dictionaries.dictionary(try reader.readUInt32()) : nil
         let count = Int(clamping: try reader.readVarint())
         let bytes = try reader.readRaw(reader.remaining)
         try limits.checkInflation(of: bytes.count, to: count)
         inflated.reset()
         let output = inflated.spareCapacity(for: count + ZlibInflater.slackBytes)
-        try startedInflater().inflate(bytes, into: output, count: count, dictionary: dictionary)
+        if let decompressor {
+            let space = UnsafeMutableRawBufferPointer(rebasing: output[..<count])
+            guard try decompressor.decompress(bytes, into: space, dictionary: dictionary) == count else {
+                throw WireError(.corrupted, "the compressed body doesn't inflate to its stated length")
+            }
+        } else {
+            try startedInflater().inflate(bytes, into: output, count: count, dictionary: dictionary)
+        }
         inflated.position = count
+    }
+
+    /// - Throws: `unsupportedVersion` if the format isn't registered here.
+    private mutating func startedDecompressor(_ number: UInt8) throws(WireError) -> any FormatDecompressor {
+        if let started = decompressors.first(where: { $0.number == number }) { return started.decompressor }
+        guard let format = formats.first(where: { $0.number == number }) else {
+            throw WireError(.unsupportedVersion, "compression format \(number) isn't registered here")
+        }
+        let started = try format.makeDecompressor()
+        decompressors.append((number, started))
+        return started
     }
 
     private mutating func startedInflater() throws(WireError) -> ZlibInflater {

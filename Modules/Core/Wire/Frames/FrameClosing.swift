@@ -5,11 +5,17 @@ struct FrameClosing {
 
     init(_ compression: CompressionPolicy, _ limits: FrameLimits) {
         self.limits = limits
-        if case .stored = compression.method {
-            compressor = nil
-        } else {
-            compressor = BodyCompressor(policy: compression, limits: limits)
-        }
+        compressor = compression.compressesNothing ? nil : BodyCompressor(policy: compression, limits: limits)
+    }
+
+    var mayUsePreferredFormat: Bool {
+        get { compressor?.mayUsePreferredFormat ?? false }
+        nonmutating set { compressor?.mayUsePreferredFormat = newValue }
+    }
+
+    func setReceiver(_ hello: WireHello?) {
+        guard let compressor else { return }
+        compressor.mayUsePreferredFormat = hello.map(compressor.policy.isPreferredFormatReadable) ?? false
     }
 
     /// Completes a frame whose body is at the end of the writer.

@@ -9,19 +9,28 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
 
     /// Creates a decoder for frames from any peer.
     ///
-    /// - Parameter dictionaries: Dictionaries in addition to the built-in one.
-    public init(codecs: CodecTable, dictionaries: [CompressionDictionary] = [], limits: FrameLimits = FrameLimits()) {
+    /// - Parameters:
+    ///   - dictionaries: Dictionaries in addition to the built-in one.
+    ///   - formats: Compression formats in addition to deflate.
+    public init(
+        codecs: CodecTable, dictionaries: [CompressionDictionary] = [], formats: [any CompressionFormat] = [],
+        limits: FrameLimits = FrameLimits()
+    ) {
         self.limits = limits
-        bodies = BodyDecoder(codecs: codecs, dictionaries: dictionaries, limits: limits, internedIdentities: 0)
+        bodies = BodyDecoder(
+            codecs: codecs, dictionaries: dictionaries, formats: formats, limits: limits, internedIdentities: 0)
     }
 
     /// Creates a decoder for the datagrams of one sender, in which numbers may replace identities.
     ///
     /// - Parameter identities: Identities that the sender's encoder has already introduced; nil for none.
-    package init(codecs: CodecTable, numbering identities: SentIdentities?) {
+    package init(
+        codecs: CodecTable, dictionaries: [CompressionDictionary] = [], formats: [any CompressionFormat] = [],
+        numbering identities: SentIdentities?
+    ) {
         limits = FrameLimits()
         bodies = BodyDecoder(
-            codecs: codecs, dictionaries: [], limits: limits, internedIdentities: 0,
+            codecs: codecs, dictionaries: dictionaries, formats: formats, limits: limits, internedIdentities: 0,
             numbering: identities?.numbering ?? IdentityNumbering(epoch: 0))
     }
 

@@ -28,6 +28,16 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         self.closing = FrameClosing(compression, limits)
     }
 
+    /// Sets the receiver by its hello, whose announcements decide whether the policy's preferred compression format may be
+    /// used. Without a receiver, the encoder uses only what every version reads.
+    public mutating func setReceiver(_ hello: WireHello?) { closing.setReceiver(hello) }
+
+    /// True if frames may use the policy's preferred compression format, because the receiver has announced it.
+    package var mayUsePreferredFormat: Bool {
+        get { closing.mayUsePreferredFormat }
+        set { closing.mayUsePreferredFormat = newValue }
+    }
+
     /// Creates an encoder for datagrams to one receiver. Replaces an identity by its number once the receiver knows it.
     /// If `append` throws, start a new datagram: the encoder has recorded an introduction that this datagram lacks.
     ///

@@ -22,8 +22,8 @@ struct FrameFlags: OptionSet {
     /// Compression of the body, in the two lowest bits.
     var compression: UInt8 { rawValue & 3 }
 
-    static let zlib = FrameFlags(rawValue: 1)
-    static let zlibWithDictionary = FrameFlags(rawValue: 2)
+    static let compressed = FrameFlags(rawValue: 1)
+    static let compressedWithDictionary = FrameFlags(rawValue: 2)
     /// Reserved. Early versions used it for one zlib stream per connection, with bit 2 in the frame that began the stream.
     static let reservedCompression = FrameFlags(rawValue: 3)
     /// A reader that doesn't know the kind skips the frame instead of failing.
@@ -35,7 +35,10 @@ struct FrameFlags: OptionSet {
     /// A mark comes before the body of an envelope or a snapshot.
     static let marked = FrameFlags(rawValue: 1 << 5)
 
-    static let all = FrameFlags(rawValue: 0b11_1111)
+    /// The number of a compression format comes first in a compressed body. Without this flag the format is deflate.
+    static let format = FrameFlags(rawValue: 1 << 6)
+
+    static let all = FrameFlags(rawValue: 0b111_1111)
 }
 
 /// The first bytes of a frame, up to its check byte.
@@ -82,7 +85,7 @@ extension FrameHeader {
         let flags = FrameFlags(rawValue: bytes[4])
         guard FrameFlags.all.isSuperset(of: flags) else {
             throw WireError(
-                .unsupportedVersion, "the frame has flags \(bytes[4]), but this reader knows only those in 63")
+                .unsupportedVersion, "the frame has flags \(bytes[4]), but this reader knows only those in 127")
         }
         return FrameHeader(
             kind: FrameKind(rawValue: bytes[2]), codec: bytes[3], flags: flags, bodyBytes: Int(length),

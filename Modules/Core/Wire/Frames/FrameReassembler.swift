@@ -66,7 +66,7 @@ package struct FrameReassembler: Sendable {
         _ header: FrameHeader, _ frame: UnsafeRawBufferPointer, now: Duration
     ) throws(WireError) -> [UInt8]? {
         // `reservedCompression` is both compression bits, so this rejects every compression.
-        guard header.flags.isDisjoint(with: [.reservedCompression, .names, .marked]) else {
+        guard header.flags.isDisjoint(with: [.reservedCompression, .format, .names, .marked]) else {
             throw WireError(.corrupted, "a fragment can't be compressed, and can't have a mark or names")
         }
         var reader = WireReader(header.body(of: frame))

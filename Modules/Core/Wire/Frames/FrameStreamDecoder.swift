@@ -27,6 +27,7 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     /// Reads frames that arrived in pieces. Created when the first one is complete.
     private var reassembledDecoder: FrameDecoder?
     private let dictionaries: [CompressionDictionary]
+    private let formats: [any CompressionFormat]
     /// The header of the next frame, stored so that it is parsed only once.
     private var nextHeader: FrameHeader?
     /// The error that ended the stream; nil while it can be read.
@@ -36,14 +37,20 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
 
     /// Creates a decoder for the frames of one connection.
     ///
-    /// - Parameter dictionaries: Dictionaries in addition to the built-in one.
-    public init(codecs: CodecTable, dictionaries: [CompressionDictionary] = [], limits: FrameLimits = FrameLimits()) {
+    /// - Parameters:
+    ///   - dictionaries: Dictionaries in addition to the built-in one.
+    ///   - formats: Compression formats in addition to deflate.
+    public init(
+        codecs: CodecTable, dictionaries: [CompressionDictionary] = [], formats: [any CompressionFormat] = [],
+        limits: FrameLimits = FrameLimits()
+    ) {
         self.limits = limits
         self.dictionaries = dictionaries
+        self.formats = formats
         buffer = ByteQueue()
         reassembler = FrameReassembler(bytesMax: max(2 << 20, limits.frameBytes), limits: limits)
         bodies = BodyDecoder(
-            codecs: codecs, dictionaries: dictionaries, limits: limits,
+            codecs: codecs, dictionaries: dictionaries, formats: formats, limits: limits,
             internedIdentities: InterningTable.capacityMax)
     }
 
@@ -105,7 +112,8 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
         takeFrame(header)
         guard let complete else { return nil }
         if reassembledDecoder == nil {
-            reassembledDecoder = FrameDecoder(codecs: bodies.codecs, dictionaries: dictionaries, limits: limits)
+            reassembledDecoder = FrameDecoder(
+                codecs: bodies.codecs, dictionaries: dictionaries, formats: formats, limits: limits)
         }
         let frame = try reassembledDecoder?.decodeFrame(complete)
         if frame == nil { skippedCount &+= 1 }

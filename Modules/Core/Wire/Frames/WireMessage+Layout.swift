@@ -34,6 +34,11 @@ extension WireWriter {
         if !hello.abilities.isEmpty {
             fields.write(extension: WireHello.abilitiesTag, number: hello.abilities.rawValue)
         }
+        if !hello.compressionFormats.isEmpty {
+            fields.writeVarint(WireHello.compressionFormatsTag)
+            fields.writeVarint(UInt64(hello.compressionFormats.count))
+            fields.writeRaw(hello.compressionFormats)
+        }
         write(region: fields)
     }
 
@@ -100,6 +105,7 @@ extension WireGoodbye {
 extension WireHello {
     static let connectionTag: UInt64 = 1
     static let abilitiesTag: UInt64 = 2
+    static let compressionFormatsTag: UInt64 = 3
 }
 
 // MARK: - Reading
@@ -143,6 +149,8 @@ extension WireReader {
             // A longer field comes from a later version.
             case WireHello.connectionTag where field.remaining == 8: hello.connection = try field.readUInt64()
             case WireHello.abilitiesTag: hello.abilities = WireAbilities(rawValue: try field.readVarint())
+            case WireHello.compressionFormatsTag:
+                hello.compressionFormats = [UInt8](try field.readRaw(field.remaining))
             default: break
             }
         }

@@ -29,6 +29,8 @@ public struct WireHello: Hashable, Sendable {
     public var codecs: [UInt8]
     /// IDs of the peer's compression dictionaries, including the built-in one.
     public var dictionaries: [UInt32]
+    /// Numbers of the compression formats that the peer reads, in addition to deflate. Older versions announce none.
+    public var compressionFormats: [UInt8] = []
     /// A number that differs between the peer's connections and stays the same when a hello is repeated. Distinguishes a
     /// restarted connection from a repeated hello. 0 if the peer doesn't send one.
     public var connection: UInt64 = 0

@@ -3,11 +3,15 @@
 /// From the first body that is large enough, it keeps a zlib stream (or the policy's compressor). It also keeps a
 /// buffer as large as the largest uncompressed body so far.
 final class BodyCompressor {
-    private let policy: CompressionPolicy
+    let policy: CompressionPolicy
+    /// True if the receiver reads the policy's preferred format.
+    var mayUsePreferredFormat = false
     private let limits: FrameLimits
     private var deflater: ZlibDeflater?
     /// The deflater of the policy's compressor. Created with the first body that is large enough for it.
     private var largeDeflater: (any BodyDeflater)?
+    /// The compressor of the preferred format. Created with its first body.
+    private var formatCompressor: (any FormatCompressor)?
     private var output = WireWriter(capacity: 64)
 
     init(policy: CompressionPolicy, limits: FrameLimits) {
@@ -15,7 +19,15 @@ final class BodyCompressor {
         self.limits = limits
     }
 
-    func applies(to bodyBytes: Int) -> Bool { bodyBytes >= policy.minimumBytes && bodyBytes <= limits.inflatedBytes }
+    func applies(to bodyBytes: Int) -> Bool {
+        guard bodyBytes <= limits.inflatedBytes else { return false }
+        return bodyBytes >= policy.minimumBytes || preferred(for: bodyBytes) != nil
+    }
+
+    private func preferred(for bodyBytes: Int) -> CompressionPolicy.Preferred? {
+        guard mayUsePreferredFormat, let preferred = policy.preferred else { return nil }
+        return bodyBytes >= preferred.minimumBytes ? preferred : nil
+    }
 
     /// Calls `use` with the compressed form of a body, if that is smaller and within the limits.
     ///
@@ -26,9 +38,12 @@ final class BodyCompressor {
     ) throws(WireError) -> Bool {
         guard applies(to: body.count) else { return false }
         let flags: FrameFlags?
-        switch policy.method {
-        case .stored: return false
-        case .zlib(let dictionary): flags = try compressAlone(body, dictionary)
+        if let preferred = preferred(for: body.count) {
+            flags = try compressAlone(body, preferred.dictionary, preferred)
+        } else if case .zlib(let dictionary) = policy.method {
+            flags = try compressAlone(body, dictionary)
+        } else {
+            return false
         }
         guard let flags else { return false }
         use(flags, output.bytes)
@@ -36,18 +51,36 @@ final class BodyCompressor {
     }
 
     private func compressAlone(
-        _ body: UnsafeRawBufferPointer, _ dictionary: CompressionDictionary?
+        _ body: UnsafeRawBufferPointer, _ dictionary: CompressionDictionary?,
+        _ preferred: CompressionPolicy.Preferred? = nil
     ) throws(WireError) -> FrameFlags? {
         output.reset()
+        if let preferred { output.write(preferred.format.number) }
         if let dictionary { output.write(dictionary.id) }
         output.writeVarint(UInt64(body.count))
         let outputMax = body.count - output.count - 1
         guard outputMax > 0 else { return nil }
         let start = output.count
-        guard let count = try deflate(body, into: output.spareCapacity(for: outputMax), dictionary) else { return nil }
+        let space = output.spareCapacity(for: outputMax)
+        let written =
+            if let preferred {
+                try compress(body, into: space, preferred)
+            } else {
+                try deflate(body, into: space, dictionary)
+            }
+        guard let count = written else { return nil }
         guard limits.isWithinRatio(body.count, compressed: count) else { return nil }
         output.position = start + count
-        return dictionary == nil ? .zlib : .zlibWithDictionary
+        let flags: FrameFlags = dictionary == nil ? .compressed : .compressedWithDictionary
+        return preferred == nil ? flags : flags.union(.format)
+    }
+
+    private func compress(
+        _ body: UnsafeRawBufferPointer, into buffer: UnsafeMutableRawBufferPointer,
+        _ preferred: CompressionPolicy.Preferred
+    ) throws(WireError) -> Int? {
+        try startedCompressor(of: preferred).compress(body, into: buffer)
+            .map { count throws(WireError) in try checked(count, by: preferred.format.name, buffer) }
     }
 
     private func deflate(
@@ -57,12 +90,16 @@ final class BodyCompressor {
             return try startedDeflater().compress(body, into: buffer, dictionary: dictionary)
         }
         let deflater = try startedDeflater(of: compressor)
-        guard let count = try deflater.compress(body, into: buffer) else { return nil }
+        return try deflater.compress(body, into: buffer)
+            .map { count throws(WireError) in try checked(count, by: compressor.deflating.name, buffer) }
+    }
+
+    private func checked(
+        _ count: Int, by name: String, _ buffer: UnsafeMutableRawBufferPointer
+    ) throws(WireError) -> Int {
         guard count > 0, count <= buffer.count else {
             throw WireError(
-                .compressionFailed,
-                "\(compressor.deflating.name) reports \(count) bytes written to a buffer of \(buffer.count)"
-            )
+                .compressionFailed, "\(name) reports \(count) bytes written to a buffer of \(buffer.count)")
         }
         return count
     }
@@ -78,6 +115,15 @@ final class BodyCompressor {
         if let largeDeflater { return largeDeflater }
         let started = try compressor.deflating.makeDeflater(level: policy.level)
         largeDeflater = started
+        return started
+    }
+
+    private func startedCompressor(
+        of preferred: CompressionPolicy.Preferred
+    ) throws(WireError) -> any FormatCompressor {
+        if let formatCompressor { return formatCompressor }
+        let started = try preferred.format.makeCompressor(level: preferred.level, dictionary: preferred.dictionary)
+        formatCompressor = started
         return started
     }
 }

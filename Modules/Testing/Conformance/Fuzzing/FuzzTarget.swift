@@ -1,6 +1,6 @@
 public import MeshBase
 public import MeshIdentity
-import MeshWire
+public import MeshWire
 
 /// A decoder under test, which must keep its promises for any bytes.
 ///
@@ -35,10 +35,14 @@ public struct BrokenPromise: ExplainedError {
 
 extension FuzzTarget {
     /// Returns targets for MeshWire's decoders, multicast DNS, delivery, the engine and resumable streams.
-    /// - Parameter codecs: codecs to test, both alone and in frames.
-    public static func all(codecs: [any PayloadCodec]) throws -> [FuzzTarget] {
-        let table = try CodecTable(codecs)
-        let targets: [FuzzTarget] = [.frame(table), .stream(table), .inflate, .dns, .delivery, .engine, .resume]
-        return targets + codecs.map { codec in .codec(codec) }
+    /// - Parameters:
+    ///   - codecs: codecs to test, both alone and in frames.
+    ///   - formats: compression formats to test, both alone and in frames.
+    public static func all(
+        codecs: [any PayloadCodec], formats: [any CompressionFormat] = []
+    ) throws -> [FuzzTarget] {
+        let readers = FrameReaders(table: try CodecTable(codecs), formats: formats)
+        let targets: [FuzzTarget] = [.frame(readers), .stream(readers), .inflate, .dns, .delivery, .engine, .resume]
+        return targets + codecs.map { codec in .codec(codec) } + formats.map { format in .decompress(format) }
     }
 }

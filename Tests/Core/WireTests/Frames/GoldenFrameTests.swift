@@ -93,12 +93,16 @@ extension WireMessage {
     fileprivate var description: [String: Any] {
         switch self {
         case .hello(let hello):
-            return [
+            var description: [String: Any] = [
                 "kind": "hello", "peer": hello.peer.description,
                 "frameVersions": [Int(hello.frameVersions.lowerBound), Int(hello.frameVersions.upperBound)],
                 "protocolVersion": hello.protocolVersion, "codecs": hello.codecs.map { Int($0) },
                 "dictionaries": hello.dictionaries.map { Int($0) },
             ]
+            if !hello.compressionFormats.isEmpty {
+                description["compressionFormats"] = hello.compressionFormats.map { Int($0) }
+            }
+            return description
         case .snapshotRequest(let request):
             return [
                 "kind": "snapshotRequest", "sessionID": request.sessionID.uuidString,

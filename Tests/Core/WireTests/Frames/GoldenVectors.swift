@@ -22,6 +22,7 @@ struct GoldenVector: Sendable, CustomTestStringConvertible {
     private static let basic: [GoldenVector] = [
         single(
             "hello", .hello(WireHello(peer: peer, codecs: [1, 2, 3], dictionaries: [CompressionDictionary.builtIn.id]))),
+        single("hello-formats", .hello(announcing([1, 200]))),
         single("goodbye", .goodbye(WireGoodbye(.closing))),
         single("goodbye-detail", .goodbye(WireGoodbye(.unsupportedVersion, detail: "nur Version 2, bitte — ⌚️"))),
         single("snapshot-request", .snapshotRequest(WireSnapshotRequest(sessionID: Sample.session, requester: peer))),
@@ -93,6 +94,9 @@ struct GoldenVector: Sendable, CustomTestStringConvertible {
         },
         refused("part") { Sample.frame(kind: 5, codec: 0, flags: 3, body: [1, 3, 0]) },
         refused("part-number") { Sample.frame(kind: 5, codec: 0, flags: 7, body: [1, 3, 0]) },
+        refused("format") { Sample.frame(kind: 5, codec: 0, flags: 0x41, body: [200, 3, 1, 3, 0]) },
+        refused("format-stored") { Sample.frame(kind: 5, codec: 0, flags: 0x40, body: [0, 0, 0]) },
+        refused("format-reserved") { Sample.frame(kind: 5, codec: 0, flags: 0x43, body: [200, 3, 0]) },
         refused("fragment") { Sample.frame(kind: 6, codec: 0, body: [1, 20, 0, 0]) },
     ]
 
@@ -155,6 +159,12 @@ extension GoldenVector {
             protocolVersion: 1, sessionID: Sample.session, featureID: "timer", sourcePeerID: "überall", sequence: 1,
             causalTimestamp: Date(timeIntervalSinceReferenceDate: -0.1), payloadType: "TimerEvent",
             acknowledgedSequence: .max)
+    }
+
+    private static func announcing(_ formats: [UInt8]) -> WireHello {
+        var hello = WireHello(peer: peer, codecs: [1, 2])
+        hello.compressionFormats = formats
+        return hello
     }
 
     static let conversation: [WireMessage] = {

@@ -229,7 +229,7 @@ struct HostileFrameTests {
         var single = FrameDecoder(codecs: Sample.codecs)
         #expect(single.failure(required) == .unsupportedVersion)
         #expect(single.failure(skippable) == nil)
-        #expect(single.failure(Sample.frame(kind: 2, flags: 0x40, body: [])) == .unsupportedVersion)
+        #expect(single.failure(Sample.frame(kind: 2, flags: 0x80, body: [])) == .unsupportedVersion)
     }
 
     @Test("a codec that is not registered is named")
@@ -285,7 +285,7 @@ struct HostileFrameTests {
                 default: body.removeSubrange(position...)
                 }
             }
-            if Bool.random(using: &generator) { flags = UInt8.random(in: 0...63, using: &generator) }
+            if Bool.random(using: &generator) { flags = UInt8.random(in: 0...127, using: &generator) }
             let frame = Sample.frame(kind: kind, flags: flags, body: body)
             var single = FrameDecoder(codecs: Sample.codecs)
             _ = single.failure(frame)

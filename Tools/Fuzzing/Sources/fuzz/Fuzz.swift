@@ -2,13 +2,14 @@ import Foundation
 import MeshIdentity
 import MeshTesting
 import MeshWire
+import MeshZstd
 
 /// The codecs to fuzz. libFuzzer provides the main function.
 private let codecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
 
 /// The decoder to fuzz, from the environment: FUZZ_TARGET=frame.
 private let target: FuzzTarget = {
-    let targets = (try? FuzzTarget.all(codecs: codecs)) ?? []
+    let targets = (try? FuzzTarget.all(codecs: codecs, formats: [ZstdFormat()])) ?? []
     let name = ProcessInfo.processInfo.environment["FUZZ_TARGET"] ?? ""
     guard let target = targets.first(where: { $0.name == name }) else {
         leave("set FUZZ_TARGET to one of \(targets.map(\.name).joined(separator: ", "))")
