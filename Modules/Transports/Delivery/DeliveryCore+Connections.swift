@@ -285,7 +285,7 @@ extension DeliveryCore {
 
     /// Adopts the optional parts of the protocol that both sides offer.
     private mutating func agree(_ hello: WireHello, _ index: Int) {
-        peers[index].readsPreferredFormat = settings.compression.isPreferredFormatReadable(by: hello)
+        peers[index].readableCompression = settings.compression.readable(by: hello)
         let abilities = hello.abilities.intersection(settings.abilities)
         guard abilities != peers[index].abilities else { return }
         peers[index].abilities = abilities

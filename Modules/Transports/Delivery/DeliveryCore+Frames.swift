@@ -66,10 +66,10 @@ extension DeliveryCore {
         return peers[index].abilities.contains(.joinedFrames)
     }
 
-    /// Returns true if the peer at the address reads the preferred compression format.
-    func readsPreferredFormat(at address: LinkAddress) -> Bool {
-        guard let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }) else { return false }
-        return peers[index].readsPreferredFormat
+    /// Returns the parts of the compression policy that the peer at the address reads.
+    func readableCompression(at address: LinkAddress) -> ReadableCompression {
+        guard let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }) else { return [] }
+        return peers[index].readableCompression
     }
 
     /// Returns the peer's knowledge of the identities in this side's datagrams; nil if it reads no identity numbers.

@@ -25,8 +25,8 @@ final class DeliveryLine: @unchecked Sendable {
         var joined: [UInt8] = []
         /// Maximum number of bytes to join; 0 for a peer that reads only one frame per datagram.
         var joinedBytesMax = 0
-        /// True if the connected peer reads the preferred compression format.
-        var mayUsePreferredFormat = false
+        /// The parts of the compression policy that the connected peer reads.
+        var readable: ReadableCompression = []
         /// True while a caller sends on this line.
         var isSending = false
         /// True if the link has no space. The first of `packets` is tried again when the link reports space.
@@ -155,10 +155,10 @@ extension DeliveryLine {
         outgoing.joinedBytesMax =
             core.joinsFrames(at: address) ? min(outgoing.fragmenter?.datagramBytes ?? 0, Self.joinedBytesMax) : 0
         outgoing.datagrams.setKnownIdentities(core.knownIdentities(at: address))
-        let mayUsePreferredFormat = core.readsPreferredFormat(at: address)
-        outgoing.mayUsePreferredFormat = mayUsePreferredFormat
-        outgoing.encoder?.mayUsePreferredFormat = mayUsePreferredFormat
-        outgoing.datagrams.mayUsePreferredFormat = mayUsePreferredFormat
+        let readable = core.readableCompression(at: address)
+        outgoing.readable = readable
+        outgoing.encoder?.readable = readable
+        outgoing.datagrams.readable = readable
         while outgoing.packets.isEmpty, writer.count < Self.flushBytes {
             let isBusy = !outgoing.pieces.isEmpty
             guard let next = core.nextFrame(for: address, urgentOnly: isBusy, now) else {
@@ -238,7 +238,7 @@ extension DeliveryLine {
         switch next.lane {
         case .stream:
             if frame.message.payloadBytes > Self.flushBytes || (next.isBulk && frame.message.payloadBytes > 16_384) {
-                outgoing.standalone.mayUsePreferredFormat = outgoing.mayUsePreferredFormat
+                outgoing.standalone.readable = outgoing.readable
                 let bytes = try outgoing.standalone.encode(frame.message, mark: frame.mark)
                 for piece in try outgoing.slicer.fragments(of: bytes) { outgoing.pieces.append(piece) }
             } else if outgoing.encoder != nil {
@@ -260,7 +260,7 @@ extension DeliveryLine {
             }
         case .queue, .latest, .file:
             // An earlier version of the peer's app may be the one that takes the packet from the platform.
-            outgoing.standalone.mayUsePreferredFormat = false
+            outgoing.standalone.readable = []
             let bytes = try outgoing.standalone.encode(frame.message, mark: frame.mark)
             outgoing.packets.append(LinkPacket(lane: next.lane, bytes: bytes, key: next.key, isUrgent: next.isUrgent))
         }

@@ -19,8 +19,8 @@ struct DeliveryPeer: Sendable {
     var standing: PeerStanding
     /// The optional parts of the protocol that both sides offered in the peer's last hello.
     var abilities: WireAbilities = []
-    /// True if the peer's last hello announces the preferred compression format and its dictionary.
-    var readsPreferredFormat = false
+    /// The parts of the compression policy that the peer's last hello announces to read.
+    var readableCompression: ReadableCompression = []
     var window = LossyWindow()
     /// True if the peer said goodbye when it was last connected.
     var hasLeft = false

@@ -72,6 +72,25 @@ import Testing
         #expect(try await Self.ends(Self.pair(one, Self.preferring(), lanes)) == ["right"])
     }
 
+    @Test(arguments: [LinkLane.stream, .datagram])
+    func `A dictionary of one's own is used only between peers that both have it`(lane: LinkLane) async throws {
+        let lanes = [lane: PayloadLimit.deliveryMessage]
+        let dictionary = try CompressionDictionary(Array("a dictionary of one's own".utf8))
+        let id = (0..<4).map { UInt8(truncatingIfNeeded: dictionary.id >> (8 * $0)) }
+        let with = Self.configuration(.dictionary(dictionary))
+        func ends(_ right: DeliveryConfiguration) async throws -> Set<LinkAddress> {
+            let pair = try Self.pair(with, right, lanes)
+            let logs = [Log(pair.left.receiveEnvelopes()), Log(pair.right.receiveEnvelopes())]
+            try await pair.left.send(envelope(1, text: Self.text), mode: .reliableEventually, to: nil)
+            try await pair.right.send(envelope(1, text: Self.text, from: "right"), mode: .reliableEventually, to: nil)
+            pair.settle()
+            for log in logs { #expect(await log.sequences(1) == [1]) }
+            return Set(pair.wire.takeSent().filter { $0.packet.bytes.contains(id) }.map(\.from))
+        }
+        #expect(try await ends(with) == ["left", "right"])
+        #expect(try await ends(Self.plain) == [])
+    }
+
     @Test func `A large message in pieces uses the format`() async throws {
         let pair = try Self.pair(Self.preferring(), Self.preferring(), [.stream: .deliveryMessage])
         let log = Log(pair.right.receiveEnvelopes())

@@ -125,7 +125,7 @@ private final class FrameCoder {
     init(_ codec: any PayloadCodec, _ policy: CompressionPolicy) throws {
         self.codec = codec
         encoder = FrameEncoder(codec: codec, compression: policy, limits: .ofBenchmarks)
-        encoder.mayUsePreferredFormat = true
+        encoder.readable = [.preferredFormat, .dictionary]
         decoder = FrameDecoder(codecs: try CodecTable([codec]), formats: policy.formats, limits: .ofBenchmarks)
     }
 

@@ -8,14 +8,14 @@ struct FrameClosing {
         compressor = compression.compressesNothing ? nil : BodyCompressor(policy: compression, limits: limits)
     }
 
-    var mayUsePreferredFormat: Bool {
-        get { compressor?.mayUsePreferredFormat ?? false }
-        nonmutating set { compressor?.mayUsePreferredFormat = newValue }
+    var readable: ReadableCompression {
+        get { compressor?.readable ?? [] }
+        nonmutating set { compressor?.readable = newValue }
     }
 
     func setReceiver(_ hello: WireHello?) {
         guard let compressor else { return }
-        compressor.mayUsePreferredFormat = hello.map(compressor.policy.isPreferredFormatReadable) ?? false
+        compressor.readable = hello.map(compressor.policy.readable) ?? .dictionary
     }
 
     /// Completes a frame whose body is at the end of the writer.

@@ -28,14 +28,14 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         self.closing = FrameClosing(compression, limits)
     }
 
-    /// Sets the receiver by its hello, whose announcements decide whether the policy's preferred compression format may be
-    /// used. Without a receiver, the encoder uses only what every version reads.
+    /// Sets the receiver by its hello, whose announcements decide whether the policy's preferred compression format and its
+    /// dictionary may be used. Without a receiver, the preferred format isn't used, and the dictionary is.
     public mutating func setReceiver(_ hello: WireHello?) { closing.setReceiver(hello) }
 
-    /// True if frames may use the policy's preferred compression format, because the receiver has announced it.
-    package var mayUsePreferredFormat: Bool {
-        get { closing.mayUsePreferredFormat }
-        set { closing.mayUsePreferredFormat = newValue }
+    /// The parts of the compression policy that the receiver has announced to read.
+    package var readable: ReadableCompression {
+        get { closing.readable }
+        set { closing.readable = newValue }
     }
 
     /// Creates an encoder for datagrams to one receiver. Replaces an identity by its number once the receiver knows it.

@@ -4,8 +4,8 @@
 /// buffer as large as the largest uncompressed body so far.
 final class BodyCompressor {
     let policy: CompressionPolicy
-    /// True if the receiver reads the policy's preferred format.
-    var mayUsePreferredFormat = false
+    /// The parts of the policy that the receiver reads.
+    var readable: ReadableCompression = .dictionary
     private let limits: FrameLimits
     private var deflater: ZlibDeflater?
     /// The deflater of the policy's compressor. Created with the first body that is large enough for it.
@@ -25,7 +25,7 @@ final class BodyCompressor {
     }
 
     private func preferred(for bodyBytes: Int) -> CompressionPolicy.Preferred? {
-        guard mayUsePreferredFormat, let preferred = policy.preferred else { return nil }
+        guard readable.contains(.preferredFormat), let preferred = policy.preferred else { return nil }
         return bodyBytes >= preferred.minimumBytes ? preferred : nil
     }
 
@@ -41,7 +41,8 @@ final class BodyCompressor {
         if let preferred = preferred(for: body.count) {
             flags = try compressAlone(body, preferred.dictionary, preferred)
         } else if case .zlib(let dictionary) = policy.method {
-            flags = try compressAlone(body, dictionary)
+            let isReadable = dictionary == nil || readable.contains(.dictionary)
+            flags = try compressAlone(body, isReadable ? dictionary : .builtIn)
         } else {
             return false
         }

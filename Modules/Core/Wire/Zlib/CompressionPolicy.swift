@@ -46,7 +46,9 @@ public struct CompressionPolicy: Sendable {
         return policy
     }
 
-    /// Compresses each body separately with a dictionary, which the readers must also have. Useful for small bodies.
+    /// Compresses each body separately with a dictionary. Useful for small bodies. Toward a receiver that hasn't announced
+    /// the dictionary (`FrameEncoder.setReceiver(_:)`), the built-in one is used. Without a receiver, the readers must have
+    /// it.
     public static func dictionary(
         _ dictionary: CompressionDictionary, minimumBytes: Int = 64, level: Int = 6
     ) -> CompressionPolicy {
@@ -84,15 +86,33 @@ extension CompressionPolicy {
         return dictionaries.filter { $0 != .builtIn }
     }
 
-    /// Returns true if the sender of a hello reads bodies in the preferred format.
-    package func isPreferredFormatReadable(by hello: WireHello) -> Bool {
-        guard let preferred, hello.compressionFormats.contains(preferred.format.number) else { return false }
-        guard let dictionary = preferred.dictionary, dictionary != .builtIn else { return true }
-        return hello.dictionaries.contains(dictionary.id)
+    /// Returns the parts of this policy that the sender of a hello reads.
+    package func readable(by hello: WireHello) -> ReadableCompression {
+        func has(_ dictionary: CompressionDictionary?) -> Bool {
+            dictionary.map { $0 == .builtIn || hello.dictionaries.contains($0.id) } ?? true
+        }
+        var readable: ReadableCompression = []
+        if let preferred, hello.compressionFormats.contains(preferred.format.number), has(preferred.dictionary) {
+            readable.insert(.preferredFormat)
+        }
+        if case .zlib(let dictionary) = method, has(dictionary) { readable.insert(.dictionary) }
+        return readable
     }
 
     var compressesNothing: Bool {
         if case .stored = method { return preferred == nil }
         return false
     }
+}
+
+/// The parts of a sender's policy that its receiver reads. Every receiver reads deflate, also with the built-in dictionary.
+package struct ReadableCompression: OptionSet, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// The preferred format, with its dictionary.
+    package static let preferredFormat = Self(rawValue: 1 << 0)
+    /// The dictionary of deflate.
+    package static let dictionary = Self(rawValue: 1 << 1)
 }
