@@ -32,11 +32,16 @@ package final class ZlibDeflater {
     package func compress(
         _ bytes: UnsafeRawBufferPointer, dictionary: CompressionDictionary? = nil
     ) throws(WireError) -> [UInt8] {
+        let stream = try start(with: dictionary, for: bytes.count)
         let bound = Int(deflateBound(stream, UInt(bytes.count)))
         var failure: WireError?
         let output = [UInt8](unsafeUninitializedCapacity: bound) { buffer, count in
             do throws(WireError) {
-                count = try compress(bytes, into: UnsafeMutableRawBufferPointer(buffer), dictionary: dictionary) ?? 0
+                let output = UnsafeMutableRawBufferPointer(buffer)
+                guard let written = try Self.deflate(bytes, into: output, with: stream) else {
+                    throw .deflate(Z_BUF_ERROR)
+                }
+                count = written
             } catch {
                 failure = error
             }
@@ -50,18 +55,14 @@ package final class ZlibDeflater {
         _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
         dictionary: CompressionDictionary?
     ) throws(WireError) -> Int? {
-        let stream = try start(with: dictionary, for: bytes.count)
-        let status = try Self.deflate(bytes, into: output, with: stream)
-        if status == Z_STREAM_END { return output.count - Int(stream.pointee.avail_out) }
-        guard status == Z_OK || status == Z_BUF_ERROR else { throw .deflate(status) }
-        return nil
+        try Self.deflate(bytes, into: output, with: start(with: dictionary, for: bytes.count))
     }
 
     private func start(
         with dictionary: CompressionDictionary?, for byteCount: Int
     ) throws(WireError) -> UnsafeMutablePointer<z_stream> {
         if let dictionary, byteCount <= PrimedDeflate.bodyBytesMax {
-            if let primed, primed.dictionary.id == dictionary.id { return try primed.start() }
+            if let primed, primed.dictionary == dictionary { return try primed.start() }
             let primed = try PrimedDeflate(dictionary, level: level)
             self.primed = primed
             return try primed.start()
@@ -81,10 +82,11 @@ package final class ZlibDeflater {
         guard status == Z_OK else { throw .deflate(status) }
     }
 
+    /// - Returns: the number of bytes written; nil if they don't fit.
     private static func deflate(
         _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
         with stream: UnsafeMutablePointer<z_stream>
-    ) throws(WireError) -> Int32 {
+    ) throws(WireError) -> Int? {
         guard let inputCount = UInt32(exactly: bytes.count), let outputCount = UInt32(exactly: output.count) else {
             throw WireError(.oversized, "zlib accepts at most 4 GiB at once")
         }
@@ -93,7 +95,10 @@ package final class ZlibDeflater {
         stream.pointee.avail_in = inputCount
         stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
         stream.pointee.avail_out = outputCount
-        return CZlib.deflate(stream, Z_FINISH)
+        let status = CZlib.deflate(stream, Z_FINISH)
+        if status == Z_STREAM_END { return output.count - Int(stream.pointee.avail_out) }
+        guard status == Z_OK || status == Z_BUF_ERROR else { throw .deflate(status) }
+        return nil
     }
 }
 
