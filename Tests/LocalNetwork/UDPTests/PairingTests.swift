@@ -228,7 +228,9 @@
             let secret = PairingSecret()
             let dialing = phone.pairing(.secret(secret), at: silentPlace, handshake: .seconds(1))
             async let there = dialing.run()
-            try await eventually("a connection to the silent device") { count.withLock { $0 } > 0 }
+            try await eventually("a connection to the silent device") {
+                count.withLock { $0 } > 0 && dialing.port != nil
+            }
             let place = UDPManualPeer(host: "127.0.0.1", port: try #require(dialing.port))
             _ = try await watch.pairing(.secret(secret), at: place).run()
             _ = try await there
