@@ -10,7 +10,7 @@
     /// ```
     ///
     /// On the wire, a body has only the blocks of a zstd frame. Its header would repeat facts that the receiver knows
-    /// (``ZstdFrameHeader``), so the receiver writes the header itself. A sender therefore can't state a large window,
+    /// (RFC 8878, section 3.1.1.1), so the receiver writes the header itself. A sender therefore can't state a large window,
     /// another size or dictionary, or add a second frame.
     ///
     /// A dictionary is either one that `zstd --train` made, or any bytes that are typical of bodies.
