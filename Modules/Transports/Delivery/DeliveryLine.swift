@@ -113,12 +113,18 @@ struct LineSetup {
     /// The first fragment number. Random, so that a receiver doesn't mix fragments of an earlier launch with new ones.
     let firstFragment: UInt32
 
+    // Encoders begin with what every version of the app reads: a later launch may have another dictionary, or none.
+
     func makeEncoder(interning: Bool) -> FrameEncoder {
-        FrameEncoder(codec: codec, compression: compression, interning: interning)
+        var encoder = FrameEncoder(codec: codec, compression: compression, interning: interning)
+        encoder.readable = []
+        return encoder
     }
 
     func makeDatagramEncoder(epoch: UInt16) -> FrameEncoder {
-        FrameEncoder(datagramsOf: codec, compression: compression, epoch: epoch)
+        var encoder = FrameEncoder(datagramsOf: codec, compression: compression, epoch: epoch)
+        encoder.readable = []
+        return encoder
     }
 
     func makeStreamDecoder() -> FrameStreamDecoder {

@@ -1,5 +1,6 @@
 import MeshBase
 import MeshIdentity
+import MeshStorage
 import MeshTestSupport
 import MeshTesting
 import MeshTransport
@@ -89,6 +90,21 @@ import Testing
         }
         #expect(try await ends(with) == ["left", "right"])
         #expect(try await ends(Self.plain) == [])
+    }
+
+    @Test func `A later launch reads the store without the dictionary of the launch before`() async throws {
+        let dictionary = try CompressionDictionary(Array("a dictionary of one's own".utf8))
+        let store = MemoryStore()
+        let wire = MemoryWire()
+        let first = try Pair(wire, configuration: Self.configuration(.dictionary(dictionary)), leftStore: store)
+        try await first.left.send(envelope(1, text: Self.text), mode: .reliableEventually, to: nil)
+        await first.left.close()
+        await first.right.close()
+        let later = try Pair(wire, configuration: Self.plain, leftStore: store)
+        let log = Log(later.right.receiveEnvelopes())
+        wire.connect()
+        later.settle()
+        #expect(await log.sequences(1) == [1])
     }
 
     @Test func `A large message in pieces uses the format`() async throws {
