@@ -124,8 +124,9 @@ extension SyncedSession {
 
     /// Returns true if the transport has accepted shown values to leave in one message with the events that are sent next.
     private func leavesWithNext(_ shown: [AnySessionSyncEnvelope]) -> Bool {
+        guard !shown.isEmpty else { return false }
         let audience = audience(isKept: false)
-        return !shown.isEmpty && audience.count == 1 && transport.sendWithNext(shown, to: audience[0])
+        return audience.count == 1 && transport.sendWithNext(shown, to: audience[0])
     }
 
     /// Sends own events. Returns the index from which they go back to the queue: the first unsent one after a

@@ -21,7 +21,7 @@ final class DeliveryShell: LinkObserver {
         var nextWaiter: UInt64 = 0
         /// True if the frames that this turn makes ready leave in the next turn, together with that turn's frames.
         var holdsFrames = false
-        /// The addresses of such frames.
+        /// The addresses of such frames, each once.
         var heldAddresses: [LinkAddress] = []
         /// The requested wake-ups. They are few: while one is outstanding, no later one is requested.
         var wakes: [UInt64] = []
@@ -159,12 +159,15 @@ final class DeliveryShell: LinkObserver {
         }
         if state.holdsFrames {
             state.holdsFrames = false
-            state.heldAddresses += directives.writable
+            state.heldAddresses += directives.writable.filter { !state.heldAddresses.contains($0) }
         } else {
-            for address in state.heldAddresses + directives.writable where !work.addresses.contains(address) {
+            for address in state.heldAddresses where !work.addresses.contains(address) {
                 work.addresses.append(address)
             }
             state.heldAddresses.removeAll(keepingCapacity: true)
+            for address in directives.writable where !work.addresses.contains(address) {
+                work.addresses.append(address)
+            }
         }
         if directives.resumesWaiters { work.waiters = state.takeWaiters() }
         // A closed transport doesn't tick: a deadline in the past would be requested forever.

@@ -61,11 +61,14 @@ import Testing
     func `An envelope for the next send leaves with it`(earlier: Set<CoreWorld.Side>) async throws {
         let pair = try pair(earlier)
         let log = Log(pair.right.receiveEnvelopes())
-        #expect(pair.left.sendWithNext([try envelope(1)], to: nil))
+        for sequence in 1...2 as ClosedRange<UInt64> {
+            #expect(pair.left.sendWithNext([try envelope(sequence)], to: nil))
+        }
         #expect(pair.wire.takeSent().isEmpty)
-        try await pair.left.send(envelope(2), mode: .realtimeBestEffort, to: nil)
-        #expect(try sent(pair.wire, from: "left").map(\.count) == (earlier.isEmpty ? [2] : [1, 1]))
-        #expect(await log.sequences(2) == [1, 2])
+        #expect(pair.left.shell.state.withLock { $0.heldAddresses.count } == 1)
+        try await pair.left.send(envelope(3), mode: .realtimeBestEffort, to: nil)
+        #expect(try sent(pair.wire, from: "left").map(\.count) == (earlier.isEmpty ? [3] : [1, 1, 1]))
+        #expect(await log.sequences(3) == [1, 2, 3])
     }
 
     @Test func `Without a next send it leaves with the next sign of life`() async throws {
