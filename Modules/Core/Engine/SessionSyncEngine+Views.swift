@@ -314,8 +314,11 @@ extension SessionSyncEngine {
         let silentCount = staying.count { $0 != 0 && !answers.contains($0) }
         let capacity = awaitsArrivals ? 0 : max(1, staying.count - 2 * silentCount - 1)
         if newcomers.count > capacity, closed.isEmpty {
-            // Later answers may allow for more newcomers.
-            guard capacity > 0, silentCount == 0 || membershipIntent.age > membershipIntent.patience else { return nil }
+            // Later answers may allow for more newcomers. This wait doesn't grow: a member with nothing to decide would
+            // end the ballot first, each time.
+            guard capacity > 0, silentCount == 0 || membershipIntent.age > MembershipIntent.patienceMin else {
+                return nil
+            }
         }
         membership.open += newcomers.prefix(capacity).map { .init(source: $0, floor: floor, joined: number) }
         membership.open.sort { $0.source < $1.source }

@@ -220,6 +220,29 @@ import Testing
         }
     }
 
+    @Test("Newcomers are admitted although a silent member isn't suspected and earlier ballots have failed")
+    func newcomersBesideSilentMember() throws {
+        var group = EngineGroup(paired: ["a", "b", "c"])
+        try group.run(rounds: 2)
+        group.cutOff("b")
+        for name in ["n1", "n2"] {
+            group.add(name, founds: false)
+            group["a"].invite(name)
+            group.cut("c", name)
+        }
+        // The ballots of a fail, so it waits longer than c, which only ends ballots.
+        group.cut("a", "c")
+        let hasPrepared = try group.run(upTo: 200, suspects: false) {
+            let intent = $0["a"].membershipIntent
+            return intent.patience == MembershipIntent.patienceMax && intent.age == 0
+        }
+        #expect(hasPrepared)
+        group.reconnect("a", "c")
+        try group.run(rounds: 60, suspects: false)
+        for name in ["a", "c"] { #expect(group.members(of: name) == ["a", "b", "c", "n1", "n2"]) }
+        #expect(group["a"].view <= 4)
+    }
+
     @Test("A view is decided although its proposer stops before announcing it")
     func lostProposer() throws {
         var group = EngineGroup(paired: ["a", "b", "c", "d", "e"])
