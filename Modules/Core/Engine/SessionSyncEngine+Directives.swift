@@ -86,7 +86,7 @@ extension SessionSyncEngine {
         var directives =
             pending.hasMessages
             ? takeMessages() : SessionDirectives(persist: nil, confirmed: [], outgoing: [], alarms: [])
-        if log.isWeightDue { boundCheckpoints() }
+        if log.marksUntilWeighing <= 0 { boundCheckpoints() }
         keepLastApplied()
         directives.confirmed = announce()
         if !directives.confirmed.isEmpty, sealed {
@@ -146,11 +146,9 @@ extension SessionSyncEngine {
 
     @usableFromInline
     mutating func boundCheckpoints() {
-        defer { log.isWeightDue = false }
+        log.marksUntilWeighing = EventLog<State, Event>.marksBetweenWeighings
         guard let weigh = options.encodedStateBytes else { return }
-        let count = options.checkpointBytesMax / max(1, weigh(log.current.state))
-        log.marksMax = min(max(count, EventLog<State, Event>.marksLowest), EventLog<State, Event>.marksHighest)
-        log.thinOutMarks()
+        log.boundMarks(stateBytes: weigh(log.current.state), bytesMax: options.checkpointBytesMax)
     }
 
     @usableFromInline

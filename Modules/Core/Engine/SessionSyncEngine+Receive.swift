@@ -284,7 +284,8 @@ extension SessionSyncEngine {
     /// `takeApplied` has its effect. Don't keep the results, because each holds a state.
     ///
     /// Complexity: O(k log k + n) for k late events, plus the reducer, which runs for the n events from the first of
-    /// them on.
+    /// them on. If many batches follow each other, set `options.catchesUpLater` and call `catchUp(atMost:)` after the
+    /// last one. The reducer then runs once for all of them.
     @inlinable
     public mutating func gather<Result>(_ body: (inout Self) throws -> Result) rethrows -> Result {
         forgetApplied()
@@ -334,12 +335,18 @@ extension SessionSyncEngine {
         if !options.catchesUpLater { catchUp() }
     }
 
-    /// True if the log has events that `state` doesn't include yet; see `catchUp`.
-    @inlinable package var isBehind: Bool { log.isBehind }
+    /// True if the log has events that `state` doesn't include yet; see `catchUp(atMost:)`.
+    @inlinable public var isBehind: Bool { log.isBehind }
 
-    /// Reduces at most `limit` of the events that `gather` has deferred.
+    /// Reduces at most `limit` of the events that `gather` and `adopt` have deferred, with `options.catchesUpLater`.
+    ///
+    /// Call it until `isBehind` is false. Between two calls you may do anything else: `state` is the earlier one, with
+    /// later local events on top, and nothing new is confirmed. `takeApplied` lists the events that a call has reduced
+    /// for the first time.
+    ///
+    /// Complexity: O(`limit`), plus the reducer.
     @inlinable
-    package mutating func catchUp(atMost limit: Int = .max) {
+    public mutating func catchUp(atMost limit: Int = .max) {
         guard log.isBehind else { return }
         for place in log.catchUp(atMost: limit, by: interpreter, sources: sources) {
             let entry = log.entries[place.index]

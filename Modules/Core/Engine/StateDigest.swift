@@ -109,6 +109,8 @@ extension SessionSyncEngine {
     package func milestone(
         every stride: UInt64 = ConfirmationChain.interval, after seen: UInt64 = 0
     ) -> SessionMilestone<State>? {
+        // The state after other positions isn't at hand.
+        let stride = max(stride, UInt64(log.markSpacing))
         let position = confirmationChain.position / stride * stride
         guard sealed, !hasForkedMember, position > max(seen, comparison.newestPosition), position >= log.baseCount,
             confirmedCount == confirmationChain.position, let chain = confirmationChain.value(at: position)

@@ -3,6 +3,7 @@ import MeshBenchmarks
 import MeshEngine
 import MeshFoundation
 import MeshIdentity
+import MeshWire
 
 /// Two members that call each other directly: the phone submits and the watch receives.
 struct Pair {
@@ -125,20 +126,20 @@ struct LateArrivals {
 }
 
 /// Two devices that have written equally many events, alternating in time, while disconnected.
-struct Merge {
-    typealias Engine = SessionSyncEngine<Int, Int, SpinningReducer, AcceptingConflictPolicy<Int, Int>>
+struct Merge<State: Codable & Sendable, Reducer: SessionSyncReducer<State, Int>> {
+    typealias Engine = SessionSyncEngine<State, Int, Reducer, AcceptingConflictPolicy<State, Int>>
 
-    /// Number of events in one answer of a peer.
-    static let batch = 64
-
+    private let initialState: State
+    private let reducer: Reducer
     private let apart: Engine
     private let watchs: [SessionSyncEnvelope<Int>]
     // The events of both devices in their order.
     private let all: [SessionSyncEnvelope<Int>]
 
-    init(_ count: Int) throws {
+    init(_ count: Int, _ initialState: State, _ reducer: Reducer) throws {
+        (self.initialState, self.reducer) = (initialState, reducer)
         func engine(_ peerID: String) -> Engine {
-            Engine.benchmark(peerID, SpinningReducer(rounds: 1), isPaired: false, ownMax: count)
+            Engine.benchmark(peerID, initialState, reducer, isPaired: false, ownMax: count)
         }
         let start = Date(timeIntervalSince1970: 1_767_225_600)
         var (phone, watch) = (engine("phone"), engine("watch"))
@@ -149,12 +150,13 @@ struct Merge {
     }
 
     /// Returns the time in which the phone merges the watch's events.
-    func merged() throws -> Duration {
+    /// - Parameter batchSize: The number of events in one answer of a peer.
+    func merged(batchSize: Int) throws -> Duration {
         var engine = apart
         let begin = ContinuousClock.now
         var rest = watchs[...]
         while !rest.isEmpty {
-            let batch = rest.prefix(Self.batch)
+            let batch = rest.prefix(batchSize)
             try engine.gather { for envelope in batch { _ = try $0.receive(envelope) } }
             _ = engine.takeApplied()
             rest = rest.dropFirst(batch.count)
@@ -166,7 +168,7 @@ struct Merge {
 
     /// Returns the time in which a third device applies both devices' events in order.
     func inOrder() throws -> Duration {
-        var engine = Engine.benchmark("tablet", SpinningReducer(rounds: 1), isPaired: false, ownMax: all.count)
+        var engine = Engine.benchmark("tablet", initialState, reducer, isPaired: false, ownMax: all.count)
         let begin = ContinuousClock.now
         for envelope in all {
             _ = try engine.receive(envelope)
@@ -176,20 +178,67 @@ struct Merge {
     }
 }
 
+/// Two members whose state grows with each event.
+struct GrowingPair {
+    typealias Engine = SessionSyncEngine<[Int], Int, ListReducer, AcceptingConflictPolicy<[Int], Int>>
+
+    private var phone: Engine
+    private var watch: Engine
+    private var now = Date(timeIntervalSince1970: 1_767_225_600)
+
+    init(count: Int) throws {
+        let list = Array(0..<count)
+        phone = Engine.benchmark("phone", list, ListReducer())
+        watch = Engine.benchmark("watch", list, ListReducer())
+        for _ in 0..<4 { try settle() }
+    }
+
+    /// Returns the time of one event: submitted, received, acknowledged and confirmed on both sides.
+    mutating func nanosecondsPerEvent(of count: Int) throws -> Double {
+        let start = ContinuousClock.now
+        for number in 0..<count {
+            now += 0.01
+            _ = try watch.receive(try phone.submitLocal(number, at: now))
+            if number % 10 == 9 { try settle() }
+        }
+        return (ContinuousClock.now - start) / .nanoseconds(1) / Double(count)
+    }
+
+    private mutating func settle() throws {
+        for _ in 0..<2 {
+            now += 0.001
+            phone.tick(at: now)
+            watch.tick(at: now)
+            let (phones, watchs) = (phone.takeMessages(), watch.takeMessages())
+            for case .control(let envelope, _) in phones { try watch.receiveControl(envelope, at: now) }
+            for case .control(let envelope, _) in watchs { try phone.receiveControl(envelope, at: now) }
+        }
+    }
+}
+
 extension SessionSyncEngine where State == Int, Event == Int {
+    fileprivate static func benchmark(_ peerID: String, _ reducer: Reducer, isPaired: Bool = true) -> Self
+    where ConflictPolicy == AcceptingConflictPolicy<Int, Int> {
+        benchmark(peerID, 0, reducer, isPaired: isPaired)
+    }
+}
+
+extension SessionSyncEngine where Event == Int {
     fileprivate static func benchmark(
-        _ peerID: String, _ reducer: Reducer, isPaired: Bool = true, ownMax: Int? = nil
-    ) -> Self where ConflictPolicy == AcceptingConflictPolicy<Int, Int> {
+        _ peerID: String, _ initialState: State, _ reducer: Reducer, isPaired: Bool = true, ownMax: Int? = nil
+    ) -> Self where ConflictPolicy == AcceptingConflictPolicy<State, Int> {
         let members = ["phone", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }
-        var options = SessionEngineOptions<Int, Int>()
+        var options = SessionEngineOptions<State, Int>()
         options.samplesReducer = false
         options.ownUnconfirmedMax = ownMax ?? options.ownUnconfirmedMax
         options.ownUnconfirmedBytesMax = .max
         options.catchesUpLater = true
+        options.encodedStateBytes = { state in (try? CompactCodec().encode(state).count) ?? 0 }
         return Self(
             sessionID: UUID(uuid: (1, 2, 3, 4, 5, 6, 0x47, 8, 0x89, 10, 11, 12, 13, 14, 15, 16)), featureID: "bench",
-            localPeerID: peerID, payloadType: Pair.payloadType, snapshotPayloadType: "state", initialState: 0,
-            reducer: reducer, conflictPolicy: AcceptingConflictPolicy(), incarnation: 1, seed: 1,
+            localPeerID: peerID, payloadType: Pair.payloadType, snapshotPayloadType: "state",
+            initialState: initialState, reducer: reducer, conflictPolicy: AcceptingConflictPolicy(), incarnation: 1,
+            seed: 1,
             members: isPaired ? members : [], options: options)
     }
 
@@ -203,6 +252,10 @@ extension SessionSyncEngine where State == Int, Event == Int {
 
 struct SummingReducer: SessionSyncReducer {
     func reduce(state: inout Int, event: Int, context: SessionEventContext) { state &+= event }
+}
+
+struct ListReducer: SessionSyncReducer {
+    func reduce(state: inout [Int], event: Int, context: SessionEventContext) { state.append(event) }
 }
 
 /// A reducer that takes a given time for each event.

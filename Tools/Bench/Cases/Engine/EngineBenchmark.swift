@@ -25,9 +25,16 @@ enum EngineBenchmark {
             context.report(name)
             rows.append(row(name, nanoseconds: try group(count)))
         }
+        for count in [100, 100_000] {
+            let name = "event that grows a list of \(count), confirmed on both sides"
+            context.report(name)
+            var pair = try GrowingPair(count: count)
+            rows.append(row(name, nanoseconds: try pair.nanosecondsPerEvent(of: 8_192)))
+        }
         for count in [500, 4_000, 16_000] {
             context.report("merge of \(count) + \(count)")
-            rows += try merge(count)
+            rows += try merge(count, 0, SpinningReducer(rounds: 1), "a number")
+            rows += try merge(count, [], ListReducer(), "a list")
         }
         return rows
     }
@@ -111,18 +118,21 @@ enum EngineBenchmark {
         return try late.nanosecondsPerEvent()
     }
 
-    /// Measures a merge. Times are per event, counting the events of both devices.
-    private static func merge(_ count: Int) throws -> [BenchmarkRow] {
-        let merge = try Merge(count)
+    /// Measures a merge, in batches as a peer answers. Times are per event, counting the events of both devices.
+    private static func merge<State, Reducer: SessionSyncReducer<State, Int>>(
+        _ count: Int, _ initialState: State, _ reducer: Reducer, _ name: String
+    ) throws -> [BenchmarkRow] {
+        let merge = try Merge(count, initialState, reducer)
         func nanoseconds(_ measure: () throws -> Duration) rethrows -> Double {
             let times = try (0..<5).map { _ in try measure() }
             return times.sorted()[2] / .nanoseconds(1) / Double(2 * count)
         }
+        let batchSize = 64
         return [
-            row("\(2 * count) events of two in order", nanoseconds: try nanoseconds(merge.inOrder)),
+            row("\(2 * count) events of two in order, \(name)", nanoseconds: try nanoseconds(merge.inOrder)),
             row(
-                "\(count) merged into \(count), \(Merge.batch) at once, of all \(2 * count)",
-                nanoseconds: try nanoseconds(merge.merged)),
+                "\(count) merged into \(count), \(batchSize) at once, of all \(2 * count), \(name)",
+                nanoseconds: try nanoseconds { try merge.merged(batchSize: batchSize) }),
         ]
     }
 
