@@ -74,6 +74,57 @@ import Testing
         }
     }
 
+    @Test func `A string that isn't UTF-8 keeps its number, and a repetition of it is an error too`() throws {
+        struct Tolerant: Decodable {
+            enum Keys: CodingKey { case first, second, third }
+            var second: String
+            var third: String
+
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: Keys.self)
+                #expect(throws: WireError.self) { try container.decode(String.self, forKey: .first) }
+                second = try container.decode(String.self, forKey: .second)
+                third = try container.decode(String.self, forKey: .third)
+            }
+        }
+        /// A record of an invalid string, another string, and a repetition of one of them.
+        func record(repeating number: UInt8) -> [UInt8] {
+            let invalid: [UInt8] = [1, 5] + Array("first".utf8) + [1 << 3 | 2, 3, 0xff, 0xfe, 0xfd]
+            let second: [UInt8] = [1, 6] + Array("second".utf8) + [2 << 3 | 2, 4] + Array("Grü".utf8)
+            let third: [UInt8] = [1, 5] + Array("third".utf8) + [3 << 3 | 7, WireKind.repeatedString.rawValue, number]
+            return [WireKind.namedRecord.rawValue] + invalid + second + third + [0]
+        }
+        for codec in Self.codecs {
+            let value = try codec.decode(Tolerant.self, from: record(repeating: 1))
+            #expect(value.second == "Grü" && value.third == "Grü")
+            expect(.corrupted) { _ = try codec.decode(Tolerant.self, from: record(repeating: 0)) }
+            expect(.corrupted) { _ = try codec.decode(Tolerant.self, from: record(repeating: 2)) }
+        }
+    }
+
+    @Test func `Texts of any script survive, repeated or not, and with a changed byte are typed errors at most`() throws
+    {
+        var source = SplitMix64(seed: 56)
+        let extremes = "\u{0}\u{7F}\u{10FFFF}e\u{301}"
+        let scripts = ["abc xyz", "äöüß", "αβγδ", "бгджя", "日本語のあ", "😀👩‍👩‍👧🏽", extremes].map(Array.init)
+        for _ in 0..<200 {
+            let texts = (0..<Int(source.next() % 12)).map { _ in
+                let script = scripts[Int(source.next() % UInt64(scripts.count))]
+                return String((0..<source.next() % 24).map { _ in script[Int(source.next() % UInt64(script.count))] })
+            }
+            let repeated = texts + texts.shuffled(using: &source)
+            for codec in Self.codecs {
+                var bytes = try codec.encode(repeated)
+                let read = try codec.decode([String].self, from: bytes)
+                // `==` would accept another normal form.
+                #expect(read.map { Array($0.utf8) } == repeated.map { Array($0.utf8) })
+                let index = Int(source.next() % UInt64(bytes.count))
+                bytes[index] ^= UInt8(1 + source.next() % 255)
+                expectTypedError { _ = try codec.decode([String].self, from: bytes) }
+            }
+        }
+    }
+
     // MARK: - Depth
 
     @Test func `Nesting up to the limit is accepted, and one level more is rejected both ways`() throws {

@@ -103,6 +103,8 @@ public struct CompactCodec: PayloadCodec {
         try CoderScratch.withScratch { scratch in
             var reader = try CompactReader(bytes, depthMax: depthMax)
             if case .direct(let type) = scratch.pointee.strategy(for: Value.self, usesDirectPath) {
+                reader.borrowTables(of: scratch)
+                defer { reader.borrowTables(of: scratch) }
                 let value: Value = try reader.readDirect(type, try reader.readFirstKind())
                 try reader.checkEnd()
                 return value

@@ -192,17 +192,9 @@ extension CompactReader {
         switch kind {
         case .string:
             let length = try bytes.readLength()
-            let start = offset
-            let raw = try bytes.readRaw(length)
-            do throws(WireError) {
-                let text = try String(wire: raw)
-                strings.define(offset: start, count: length, text: text)
-                return text
-            } catch {
-                // The string gets its number anyway, because a type may catch the error and continue.
-                strings.define(offset: start, count: length, text: "")
-                throw error
-            }
+            // Numbered first: a type may catch the error of an invalid string and continue.
+            strings.define(offset: offset, count: length)
+            return try String(wire: try bytes.readRaw(length))
         case .repeatedString:
             return try strings.text(try bytes.readVarint(), in: base)
         default:
@@ -258,7 +250,7 @@ extension CompactReader {
         case .nil, .true, .false, .absent: break
         case .string:
             let length = try bytes.readLength()
-            strings.define(offset: offset, count: length, text: "")
+            strings.define(offset: offset, count: length)
             _ = try bytes.take(length)
         case .bytes: _ = try bytes.take(try bytes.readLength())
         case .record, .namedRecord:
@@ -387,6 +379,6 @@ extension String {
         // Decoding repairs invalid UTF-8, and then the string no longer equals the bytes. `String(validating:as:)` needs newer
         // systems and is slower.
         self = String(decoding: bytes, as: UTF8.self)
-        guard bytes.isASCII || equals(bytes) else { throw .invalidText }
+        guard equals(bytes) else { throw .invalidText }
     }
 }

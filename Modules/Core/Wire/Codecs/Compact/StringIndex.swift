@@ -1,13 +1,13 @@
-/// The numbered strings that a reader has met in a message so far: their offsets, and the values read from them.
+/// The numbered strings that a reader has met in a message so far: their offsets, and the values of repeated ones.
 ///
-/// A repeated string shares the storage of the first, and a repeated enum case needs no string at all.
+/// All repetitions of a string share one storage, and a repeated enum case needs no string at all.
 /// At most `CompactLimit.texts` entries of 40 bytes.
 @usableFromInline
 struct StringIndex: ~Copyable {
     private struct Entry {
         let offset: UInt32
         let count: UInt32
-        /// The decoded string. Empty until first read; empty strings are never numbered.
+        /// The decoded string. Empty until first repeated, because most strings never are; empty ones have no number.
         var text = ""
         /// The enum type that last read this string as a case. `caseByte` is the case.
         var owner: ObjectIdentifier?
@@ -40,17 +40,14 @@ struct StringIndex: ~Copyable {
     }
 
     /// Gives a string the next number. Numbers nothing if the reader has passed this offset before.
-    ///
-    /// - Parameter text: Empty if the string is skipped.
-    mutating func define(offset: Int, count length: Int, text: String) {
+    mutating func define(offset: Int, count length: Int) {
         last = -1
         guard length >= CompactLimit.repeatedStringBytesMin, count < CompactLimit.texts else { return }
         if count == capacity { grow() }
         guard let entries else { return }
         if count > 0, entries[count - 1].offset >= offset { return }
         (entries + count).initialize(
-            to: Entry(
-                offset: UInt32(truncatingIfNeeded: offset), count: UInt32(truncatingIfNeeded: length), text: text))
+            to: Entry(offset: UInt32(truncatingIfNeeded: offset), count: UInt32(truncatingIfNeeded: length)))
         last = count
         count += 1
     }
