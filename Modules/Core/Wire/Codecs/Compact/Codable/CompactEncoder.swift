@@ -128,8 +128,10 @@ extension CompactWriter {
     @inline(__always)
     mutating func writeDirect<Value, Direct: WireValue>(_ value: Value, _ type: Direct.Type, as head: WireHead) {
         withUnsafePointer(to: value) { value in
+            let start = bytes.position
+            withBorrowed(UnsafeRawPointer(value).assumingMemoryBound(to: Direct.self)) { $0.write(to: &self, as: head) }
             // The direct path leaves out a field that is nil, but this caller has requested it.
-            writeIncludingNil(UnsafeRawPointer(value).assumingMemoryBound(to: Direct.self).pointee, as: head)
+            if _slowPath(bytes.position == start) { writeNil(as: head) }
         }
     }
 }
