@@ -99,26 +99,33 @@ package struct SessionMilestone<State: Sendable>: Sendable {
 }
 
 extension SessionSyncEngine {
-    /// The newest confirmed milestone, unless it has a digest already, its state isn't in memory any more, or an event
-    /// before it can't be read by this version.
+    /// The position of the newest confirmed milestone, unless it has a digest already. O(1).
     ///
-    /// Complexity: reduces at most 31 events, usually none.
     /// - Parameters:
     ///   - stride: A multiple of `ConfirmationChain.interval`; only its multiples are milestones.
     ///   - seen: Only later milestones count.
-    package func milestone(
+    package func milestonePosition(
         every stride: UInt64 = ConfirmationChain.interval, after seen: UInt64 = 0
-    ) -> SessionMilestone<State>? {
+    ) -> UInt64? {
         // The state after other positions isn't at hand.
         let stride = max(stride, UInt64(log.markSpacing))
         let position = confirmationChain.position / stride * stride
         guard sealed, !hasForkedMember, position > max(seen, comparison.newestPosition), position >= log.baseCount,
-            confirmedCount == confirmationChain.position, let chain = confirmationChain.value(at: position)
+            confirmedCount == confirmationChain.position, confirmationChain.value(at: position) != nil
         else { return nil }
+        return position
+    }
+
+    /// The milestone at a position from `milestonePosition`, unless its state isn't in memory any more, or an event
+    /// before it can't be read by this version.
+    ///
+    /// Complexity: O(events above the base), and reduces at most 31 events, usually none.
+    package func milestone(at position: UInt64) -> SessionMilestone<State>? {
+        guard position >= log.baseCount, let chain = confirmationChain.value(at: position) else { return nil }
         let count = Int(position - log.baseCount)
-        guard count <= log.reducedCount, !log.entries[..<count].contains(where: \.isOpaque),
-            let mark = log.marks.last(where: { $0.count <= count }),
-            count - mark.count < Int(ConfirmationChain.interval)
+        guard count <= log.reducedCount, let mark = log.marks.last(where: { $0.count <= count }),
+            count - mark.count < Int(ConfirmationChain.interval),
+            !log.entries[..<count].contains(where: { $0.isOpaque })
         else { return nil }
         guard mark.count < count else {
             return SessionMilestone(position: position, chain: chain, state: mark.prefix.state)
@@ -129,6 +136,11 @@ extension SessionSyncEngine {
         prefix.rollBack(to: count)
         prefix.replay(by: interpreter, sources: sources)
         return SessionMilestone(position: position, chain: chain, state: prefix.current.state)
+    }
+
+    /// The newest milestone that has no digest yet.
+    package func milestone(every stride: UInt64 = ConfirmationChain.interval) -> SessionMilestone<State>? {
+        milestonePosition(every: stride).flatMap(milestone(at:))
     }
 
     /// Takes a milestone's digest, to send it to other members and compare it with theirs.

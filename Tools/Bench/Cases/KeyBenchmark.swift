@@ -21,7 +21,7 @@ import MeshWire
 /// Two peers, each with its own store, are connected by a pair of pipes. The time covers all steps: the values are written,
 /// persisted, sent, persisted and read. For comparison, the same values travel as one JSON dictionary by Foundation. It is
 /// persisted on both sides as one value and sent uncompressed, in parts of a megabyte. Then ten of the keys change while the
-/// peers are disconnected. Bytes count both directions, with hellos and acknowledgements.
+/// peers are disconnected. Bytes count both directions, with hellos and acknowledgements. CPU times are the process's.
 struct KeyBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "keysync", summary: "Ten thousand keys to a fresh peer, and ten changed ones, beside one JSON dictionary"
@@ -41,7 +41,7 @@ struct KeyBenchmark {
     /// - Parameter level: Level of zlib. Links use 6 by default.
     private static func row(_ store: Contribution<StoreFactory>, _ level: Int) async throws -> BenchmarkRow {
         let sample = KeySample(count: 10_000)
-        var (keys, json): ([Double], [Double]) = ([], [])
+        var (keys, json): ([KeyPair.Run], [KeyPair.Run]) = ([], [])
         var (all, changed, jsonWire): (Int, Int, Int) = (0, 0, 0)
         for _ in 0..<rounds {
             let folders = try (0..<4).map { _ in try folder() }
@@ -54,16 +54,22 @@ struct KeyBenchmark {
                 .bringKeys(sample, isFresh: true)
             let later = try await KeyPair(stores[2], stores[3], compression: compression)
                 .bringKeys(sample.changing(10), isFresh: false)
-            json.append(jsonRun.seconds)
-            keys.append(keyRun.seconds)
+            json.append(jsonRun)
+            keys.append(keyRun)
             (all, changed, jsonWire) = (keyRun.bytes, later.bytes, jsonRun.bytes)
         }
         let jsonBytes = try sample.json().count
-        let (keySeconds, jsonSeconds) = (keys.sorted()[rounds / 2], json.sorted()[rounds / 2])
+        func median(_ runs: [KeyPair.Run], _ time: (KeyPair.Run) -> Double) -> Double {
+            runs.map(time).sorted()[rounds / 2]
+        }
+        let (keySeconds, jsonSeconds) = (median(keys, \.seconds), median(json, \.seconds))
+        let (keyCPU, jsonCPU) = (median(keys, \.cpuSeconds), median(json, \.cpuSeconds))
         return [
             "store": .text(store.plugin.rawValue), "zlibLevel": .integer(level), "keys": .integer(sample.count),
             "milliseconds": .number(keySeconds * 1000), "jsonMilliseconds": .number(jsonSeconds * 1000),
-            "timeRatio": .number(keySeconds / jsonSeconds), "bytes": .integer(all), "jsonBytes": .integer(jsonBytes),
+            "timeRatio": .number(keySeconds / jsonSeconds), "cpuMilliseconds": .number(keyCPU * 1000),
+            "jsonCPUMilliseconds": .number(jsonCPU * 1000), "cpuRatio": .number(keyCPU / jsonCPU),
+            "bytes": .integer(all), "jsonBytes": .integer(jsonBytes),
             "jsonWireBytes": .integer(jsonWire), "byteRatio": .number(Double(all) / Double(jsonBytes)),
             "tenChangedBytes": .integer(changed), "tenChangedShare": .number(Double(changed) / Double(all)),
         ]
@@ -93,6 +99,7 @@ enum KeyBenchmarkError: Error, CustomStringConvertible {
 private struct KeyPair {
     struct Run {
         var seconds: Double
+        var cpuSeconds: Double
         var bytes: Int
     }
 
@@ -115,6 +122,13 @@ private struct KeyPair {
                     id: "peer-\(index)", deviceClass: .unknown, appInstanceID: "\(index)", topology: .sameHost),
                 input: descriptors.0, output: descriptors.1, closesDescriptors: true, configuration: configuration)
         }
+    }
+
+    /// The CPU time of this process so far.
+    private static var cpuSeconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     private var bytes: Int { transports.reduce(0) { $0 + Int($1.statistics.bytesSent) } }
@@ -143,7 +157,7 @@ private struct KeyPair {
         let connections = zip(transports, stores).map { TransportConnection(transport: $0, store: $1) }
         for router in routers { try await sample.register(in: router) }
         try await meet()
-        let start = ContinuousClock.now
+        let (start, startCPU) = (ContinuousClock.now, Self.cpuSeconds)
         try await routers[0].attach(to: connections[0])
         try await routers[0].commit(sample.batch())
         try await routers[1].attach(to: connections[1])
@@ -152,12 +166,12 @@ private struct KeyPair {
         if isFresh {
             guard try await sample.isHeld(by: routers[1]) else { throw KeyBenchmarkError.differs }
         }
-        let seconds = start.duration(to: .now) / .seconds(1)
+        let (seconds, cpuSeconds) = (start.duration(to: .now) / .seconds(1), Self.cpuSeconds - startCPU)
         guard try await sample.isHeld(by: routers[1]) else { throw KeyBenchmarkError.differs }
         let bytes = try await settledBytes()
         for router in routers { await router.detach() }
         await close()
-        return Run(seconds: seconds, bytes: bytes)
+        return Run(seconds: seconds, cpuSeconds: cpuSeconds, bytes: bytes)
     }
 
     /// Bytes in a part, about as many as a message carries.
@@ -166,7 +180,7 @@ private struct KeyPair {
     func bringJSON(_ sample: KeySample) async throws -> Run {
         let envelopes = transports[1].receiveEnvelopes()
         try await meet()
-        let start = ContinuousClock.now
+        let (start, startCPU) = (ContinuousClock.now, Self.cpuSeconds)
         let json = try sample.json()
         try persist(json, in: stores[0])
         for start in stride(from: 0, to: json.count, by: Self.partBytes) {
@@ -187,10 +201,10 @@ private struct KeyPair {
         guard try JSONDecoder().decode(KeySample.Values.self, from: bytes) == sample.values else {
             throw KeyBenchmarkError.differs
         }
-        let seconds = start.duration(to: .now) / .seconds(1)
+        let (seconds, cpuSeconds) = (start.duration(to: .now) / .seconds(1), Self.cpuSeconds - startCPU)
         let sent = try await settledBytes()
         await close()
-        return Run(seconds: seconds, bytes: sent)
+        return Run(seconds: seconds, cpuSeconds: cpuSeconds, bytes: sent)
     }
 
     private func persist(_ json: Data, in store: any SessionStore) throws {

@@ -56,8 +56,8 @@ extension SessionCore {
         // The count restarts with another group.
         if engine.confirmedCount < comparisons.seen { comparisons = ComparisonSchedule() }
         guard isRunning, !comparisons.isUnderWay,
-            let milestone = engine.milestone(every: comparisons.stride, after: comparisons.seen),
-            comparisons.accepts(milestone.position, at: moment.now)
+            let position = engine.milestonePosition(every: comparisons.stride, after: comparisons.seen),
+            comparisons.accepts(position, at: moment.now), let milestone = engine.milestone(at: position)
         else { return }
         comparisons.isUnderWay = true
         directives.milestone = milestone

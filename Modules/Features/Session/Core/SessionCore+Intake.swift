@@ -111,7 +111,7 @@ extension SessionCore {
     /// Reduces at most `count` late events, and shows the result once all are reduced.
     mutating func catchUp(atMost count: Int = .max) {
         guard engine.isBehind else { return publishArrivals(atMost: Self.arrivalsAtOnce) }
-        engine.catchUp(atMost: count)
+        hotPath.catchUp(&engine, count)
         announceApplied()
         guard !engine.isBehind else { return }
         directives.showsState = true

@@ -225,7 +225,7 @@ where
             statistics.thinnedOut += 1
             throw SessionSyncError.logFull(limit: engine.options.ownUnconfirmedMax)
         }
-        let envelope = try accept(encoded) { try $0.submitLocal(encoded.event, at: moment) }
+        let envelope = try accept(encoded) { [hotPath] in try hotPath.submit(&$0, encoded.event, moment) }
         if isSample { samples.count += 1 }
         return envelope
     }

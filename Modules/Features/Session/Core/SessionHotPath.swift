@@ -1,3 +1,4 @@
+public import Foundation
 public import MeshEngine
 public import MeshIdentity
 
@@ -18,12 +19,17 @@ where
 
     @usableFromInline
     let receive: @Sendable (inout Engine, ArraySlice<AnySessionSyncEnvelope>, Other) -> [EventResult]
+    @usableFromInline
+    let submit: @Sendable (inout Engine, Event, Date) throws -> SessionSyncEnvelope<Event>
+    @usableFromInline let catchUp: @Sendable (inout Engine, _ limit: Int) -> Void
     @usableFromInline let takeApplied: @Sendable (inout Engine, _ keepsEvents: Bool) -> AppliedBatch<Event>
     @usableFromInline let takeDirectives: @Sendable (inout Engine) -> SessionDirectives<State, Event>
 
     @inlinable
     init() {
         receive = { Self.receive($1, into: &$0, $2) }
+        submit = { try $0.submitLocal($1, at: $2) }
+        catchUp = { $0.catchUp(atMost: $1) }
         takeApplied = { AppliedBatch($0.takeApplied(), of: $0.localPeerID, keepsEvents: $1) }
         takeDirectives = { $0.takeDirectives() }
     }

@@ -242,7 +242,7 @@ extension SessionSyncEngine where Event == Int {
             members: isPaired ? members : [], options: options)
     }
 
-    fileprivate mutating func takeMessages() -> [SessionOutgoing<Int, Int>] {
+    fileprivate mutating func takeMessages() -> [SessionOutgoing<State, Int>] {
         _ = takeApplied()
         let directives = takeDirectives()
         if let last = directives.confirmed.last { markSideEffects(through: last.position) }

@@ -11,7 +11,8 @@ import MeshTransport
 /// The cost of reconnecting two devices after each has written alone: `plugins-tool bench merge`.
 ///
 /// In an app each session runs on its own device's main actor. Here both share one. The network is in memory and calm, and its
-/// time passes as fast as this machine's. `longestHold` is the longest time that other work waited for the main actor.
+/// time passes as fast as this machine's. `longestHold` is the longest time that other work waited for the main actor, and
+/// `longestHoldCPU` the most CPU time that its thread used meanwhile.
 enum MergeBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "merge", summary: "What two devices cost that come together after writing alone"
@@ -58,22 +59,37 @@ enum MergeBenchmark {
         return [
             "case": .text(name), "seconds": .number(seconds),
             "longestHoldMilliseconds": .number(heart.longest / .milliseconds(1)),
+            "longestHoldCPUMilliseconds": .number(heart.longestCPU / .milliseconds(1)),
         ]
     }
 }
 
 /// Requests the main actor repeatedly, to measure how long the sessions hold it.
 private final class Heart: Sendable {
-    private let longestWait = Locked(Duration.zero)
+    private struct Longest {
+        var wait = Duration.zero
+        var cpu = Duration.zero
+    }
 
-    var longest: Duration { longestWait.withLock { $0 } }
+    private let measured = Locked(Longest())
+
+    var longest: Duration { measured.withLock { $0.wait } }
+    var longestCPU: Duration { measured.withLock { $0.cpu } }
 
     func beat() async {
+        var last: (thread: ObjectIdentifier, cpu: Duration)?
         while !Task.isCancelled {
             let asked = ContinuousClock.now
             // Taken on the main actor: the return from it may wait for a thread that the sessions' other work uses.
-            let wait = await MainActor.run { ContinuousClock.now } - asked
-            longestWait.withLock { $0 = max($0, wait) }
+            let (wait, thread, cpu) = await MainActor.run {
+                (ContinuousClock.now - asked, ObjectIdentifier(Thread.current), ThreadTime.now())
+            }
+            // Another thread may serve the main actor next.
+            let used = last.flatMap { $0.thread == thread ? cpu - $0.cpu : nil } ?? .zero
+            last = (thread, cpu)
+            measured.withLock { longest in
+                longest = Longest(wait: max(longest.wait, wait), cpu: max(longest.cpu, used))
+            }
             try? await Task.sleep(for: .microseconds(200))
         }
     }
