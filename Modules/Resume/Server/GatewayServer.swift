@@ -96,7 +96,8 @@
                 await listener.stop()
                 throw error
             }
-            var readers = [read(buffer.notices(of: served), loop) { gateway.value.noticed($0) }]
+            let executor = buffer is any PromptReplayBuffer ? LoopExecutor(loop) : nil
+            var readers = [read(buffer.notices(of: served), loop, on: executor) { gateway.value.noticed($0) }]
             if let store {
                 readers.append(read(store.notices(of: servedMailboxes), loop) { mailboxes.value?.noticed($0) })
                 readers.append(read(store.words(of: servedMailboxes), loop) { mailboxes.value?.changed($0) })
@@ -197,8 +198,11 @@
 
         /// Forwards a subscription's elements to the loop in batches. While 1024 wait for the loop, the subscription
         /// buffers the rest, and drops elements beyond its own limit.
+        ///
+        /// - Parameter executor: runs the subscription; nil for Swift's thread pool.
         private static func read<Element: Sendable>(
-            _ stream: AsyncStream<Element>, _ loop: any EventLoop, _ handle: @escaping @Sendable ([Element]) -> Void
+            _ stream: AsyncStream<Element>, _ loop: any EventLoop, on executor: LoopExecutor? = nil,
+            _ handle: @escaping @Sendable ([Element]) -> Void
         ) -> Task<Void, Never> {
             let waiting = Locked<[Element]>([])
             let handOver: @Sendable () -> Void = {
@@ -208,7 +212,7 @@
                         return waiting
                     })
             }
-            return Task {
+            return LoopExecutor.run(on: executor) {
                 for await element in stream {
                     let count = waiting.withLock { waiting in
                         waiting.append(element)

@@ -27,13 +27,16 @@
         /// Starts a task.
         ///
         /// - Parameter executor: runs the task; nil for Swift's thread pool.
-        package static func run(on executor: LoopExecutor?, _ body: @escaping @Sendable () async -> Void) {
+        @discardableResult
+        package static func run(
+            on executor: LoopExecutor?, _ body: @escaping @Sendable () async -> Void
+        ) -> Task<Void, Never> {
             if #available(macOS 15, iOS 18, watchOS 11, tvOS 18, visionOS 2, *),
                 let executor = executor?.executor as? Executor
             {
-                Task(executorPreference: executor) { await body() }
+                return Task(executorPreference: executor) { await body() }
             } else {
-                Task { await body() }
+                return Task { await body() }
             }
         }
     }

@@ -129,6 +129,15 @@
             }
         }
 
+        @Test func `The parts of a path may be escaped, and a query is ignored`() async throws {
+            let buffer = MemoryReplayBuffer()
+            try await withDoor(buffer) { server in
+                let answer = try await post(server, "//publish/an%2Fn%C3%A4/E/?a=/b", "1")
+                #expect(answer == (200, "{\"s\":1}\n"))
+                #expect(await events(buffer, of: "an/nä") == ["E 1"])
+            }
+        }
+
         @Test func `Errors say what to do`() async throws {
             try await withDoor { server in
                 #expect(try await post(server, "/elsewhere", "1").status == 404)
