@@ -268,7 +268,7 @@
 
         init(_ kind: Kind, users: Int) throws {
             process.executableURL = Bundle.main.executableURL
-            process.arguments = ["gateway", "bench-server", "--users", "\(users)", "--admission", "\(kind.admission)"]
+            process.arguments = ["gateway", "bench-server", "--users", "\(users)", "--admission=\(kind.admission)"]
             if !kind.speaks { process.arguments?.append("--bare") }
             if let redis = kind.redis { process.arguments?.append(contentsOf: ["--redis", redis]) }
             process.standardInput = input

@@ -54,7 +54,8 @@
                     let due = begun + (order.toOne ? round + 1 : round) * users
                     while true {
                         let counts = await server.counts()
-                        if counts.connections == 0 || counts.framesSent >= due { break }
+                        let hasLeft = !order.toOne || counts.unsentBytes == 0
+                        if counts.connections == 0 || (counts.framesSent >= due && hasLeft) { break }
                         await Task.yield()
                     }
                 }
