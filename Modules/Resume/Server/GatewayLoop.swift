@@ -91,12 +91,13 @@
             for notice in notices {
                 guard notice.stream == DisconnectionLog.stream else {
                     core.noticed(notice, now)
+                    // After each notice, because it may have a frame for each of thousands of sockets.
+                    performDirectives()
                     continue
                 }
                 apply(disconnections.noticed(notice, now))
                 readDisconnections()
             }
-            performDirectives()
         }
 
         func tick() {
@@ -253,13 +254,14 @@
             guard let socket = sockets[key] else { return }
             counts.framesSent += 1
             counts.bytesSent += bytes.count
-            socket.send(message(of: bytes, FrameEncoding(subprotocol: socket.subprotocol)))
+            socket.send(message(of: bytes, for: socket))
         }
 
         /// Returns a message with these bytes. Reuses the last message if it was made from the same array, compared by
         /// address.
-        private func message(of bytes: [UInt8], _ encoding: FrameEncoding) -> PreparedMessage {
+        private func message(of bytes: [UInt8], for socket: WebSocket) -> PreparedMessage {
             if let prepared, Self.areSame(prepared.bytes, bytes) { return prepared.message }
+            let encoding = FrameEncoding(subprotocol: socket.subprotocol)
             let message = encoding == .json ? PreparedMessage(text: bytes) : PreparedMessage(binary: bytes)
             prepared = (bytes, message)
             return message

@@ -3,11 +3,11 @@
 
     /// A server's message with its frame header. It is encoded once for all sockets, because servers don't mask (RFC
     /// 6455, 5.1).
-    package struct PreparedMessage: Sendable {
+    package final class PreparedMessage: Sendable {
         package let buffer: ByteBuffer
 
-        package init(text: [UInt8]) { self.init(text, opcode: 0x1) }
-        package init(binary: [UInt8]) { self.init(binary, opcode: 0x2) }
+        package convenience init(text: [UInt8]) { self.init(text, opcode: 0x1) }
+        package convenience init(binary: [UInt8]) { self.init(binary, opcode: 0x2) }
 
         private init(_ bytes: [UInt8], opcode: UInt8) {
             var buffer = ByteBuffer()
@@ -24,6 +24,14 @@
             }
             buffer.writeBytes(bytes)
             self.buffer = buffer
+        }
+
+        /// Returns the bytes of several messages.
+        static func joined(_ messages: [PreparedMessage]) -> ByteBuffer {
+            var bytes = ByteBuffer()
+            bytes.reserveCapacity(messages.reduce(0) { $0 + $1.buffer.readableBytes })
+            for message in messages { bytes.writeImmutableBuffer(message.buffer) }
+            return bytes
         }
     }
 #endif

@@ -13,25 +13,54 @@
         func closed(_ code: UInt16?, _ socket: WebSocket)
     }
 
-    /// Flushes the sockets of one event loop together, once per turn of the loop. Confined to the loop.
+    /// Flushes the sockets of one event loop together, first come, first served. Confined to the loop.
+    ///
+    /// Beyond `socketsPerTurn` the loop reads its sockets before it flushes more. So a message to many sockets doesn't stop the
+    /// loop, and messages that are sent meanwhile leave in the same flush.
     package final class SocketFlushes {
+        /// Maximum number of sockets that are flushed before the loop reads again.
+        static let socketsPerTurn = 64
+        /// The time for which the loop reads. Not zero, because a loop runs due tasks before it reads.
+        static let readTime = TimeAmount.microseconds(20)
+
         private let loop: any EventLoop
-        private var sockets: [WebSocket] = []
+        private var sockets = CircularBuffer<WebSocket>()
+        private var isPlanned = false
+        /// The messages that were joined last, because all sockets of a stream get the same ones in succession.
+        private var joined: (messages: [PreparedMessage], bytes: ByteBuffer) = ([], ByteBuffer())
 
         init(on loop: any EventLoop) { self.loop = loop }
 
-        /// Flushes a socket once the current turn's messages are written. Called once per socket and turn.
+        /// Flushes a socket once the current turn's messages are written. Called once per socket and flush.
         fileprivate func plan(_ socket: WebSocket) {
             sockets.append(socket)
-            guard sockets.count == 1 else { return }
+            guard !isPlanned else { return }
+            isPlanned = true
             let flushes = NIOLoopBound(self, eventLoop: loop)
             loop.execute { flushes.value.flush() }
         }
 
         private func flush() {
-            let due = sockets
-            sockets = []
-            for socket in due { socket.flush() }
+            for _ in 0..<Self.socketsPerTurn {
+                guard let socket = sockets.popFirst() else { break }
+                socket.flush()
+            }
+            guard sockets.isEmpty else {
+                let flushes = NIOLoopBound(self, eventLoop: loop)
+                loop.scheduleTask(in: Self.readTime) { flushes.value.flush() }
+                return
+            }
+            isPlanned = false
+            joined = ([], ByteBuffer())
+        }
+
+        /// Returns the bytes of messages that leave together.
+        fileprivate func bytes(of messages: [PreparedMessage]) -> ByteBuffer {
+            if messages.count == 1 { return messages[0].buffer }
+            if !joined.messages.elementsEqual(messages, by: ===) {
+                joined = (messages, PreparedMessage.joined(messages))
+            }
+            return joined.bytes
         }
     }
 
@@ -61,8 +90,8 @@
         private let flushes: SocketFlushes?
         private var unflushed = 0
         private var flushIsPlanned = false
-        /// The newest message, which is written with the flush.
-        private var last: ByteBuffer?
+        /// The newest messages, which are written with the flush.
+        private var unwritten: [PreparedMessage] = []
         private var wantsRead = false
         /// True while the owner doesn't want more messages. Then nothing is read.
         package private(set) var isPaused = false
@@ -95,8 +124,7 @@
 
         package func send(_ message: PreparedMessage) {
             guard encoder != nil, !isClosing else { return }
-            writeLast()
-            last = message.buffer
+            unwritten.append(message)
             planFlush(message.buffer.readableBytes)
         }
 
@@ -221,7 +249,7 @@
 
         private func write(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
             guard let context, !isClosing else { return }
-            writeLast()
+            if !unwritten.isEmpty { encoder?.write(NIOAny(takeUnwritten()), promise: nil) }
             let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: isServer ? nil : .random(), data: data)
             context.write(wrapOutboundOut(frame), promise: nil)
         }
@@ -235,10 +263,9 @@
             context.eventLoop.execute { socket.value.flush() }
         }
 
-        private func writeLast() {
-            guard let last, let encoder else { return }
-            self.last = nil
-            encoder.write(NIOAny(last), promise: nil)
+        private func takeUnwritten() -> ByteBuffer {
+            defer { unwritten = [] }
+            return flushes?.bytes(of: unwritten) ?? PreparedMessage.joined(unwritten)
         }
 
         fileprivate func flush() {
@@ -247,18 +274,16 @@
             let count = unflushed
             unflushed = 0
             guard count > 0 else { return context.flush() }
-            let message = last ?? ByteBuffer()
-            last = nil
             let socket = NIOLoopBound(self, eventLoop: context.eventLoop)
             let written = context.eventLoop.makePromise(of: Void.self)
             written.futureResult.whenSuccess { socket.value.observer?.flushed(count, on: socket.value) }
-            encoder.writeAndFlush(NIOAny(message), promise: written)
+            encoder.writeAndFlush(NIOAny(takeUnwritten()), promise: written)
         }
 
         private func end() {
             guard !isOver else { return }
             isOver = true
-            (context, encoder, last) = (nil, nil, nil)
+            (context, encoder, unwritten) = (nil, nil, [])
             observer?.closed(closeCode, self)
             retainedObserver = nil
         }
