@@ -12,7 +12,7 @@ import MeshTransport
 ///
 /// In an app each session runs on its own device's main actor. Here both share one. The network is in memory and calm, and its
 /// time passes as fast as this machine's. `longestHold` is the longest time that other work waited for the main actor, and
-/// `longestHoldCPU` the most CPU time that its thread used meanwhile.
+/// `longestHoldCPU` the most CPU time that its thread used meanwhile. `bytes` are those of all packets, both ways.
 enum MergeBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "merge", summary: "What two devices cost that come together after writing alone"
@@ -34,7 +34,7 @@ enum MergeBenchmark {
     private static func measure(
         _ count: Int, _ name: String, _ initialState: some MergedState, hasNewcomer: Bool = false
     ) async throws -> BenchmarkRow {
-        let network = ScenarioNetwork(seed: 1)
+        let network = ScenarioNetwork(seed: 1, traceLimit: 1 << 20)
         let pair = try await MergingPair(network, count, initialState, hasNewcomer: hasNewcomer)
         let heart = Heart()
         let time = Task.detached {
@@ -57,10 +57,16 @@ enum MergeBenchmark {
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         await pair.stop()
         return [
-            "case": .text(name), "seconds": .number(seconds),
+            "case": .text(name), "seconds": .number(seconds), "bytes": .integer(network.packetBytes),
             "longestHoldMilliseconds": .number(heart.longest / .milliseconds(1)),
             "longestHoldCPUMilliseconds": .number(heart.longestCPU / .milliseconds(1)),
         ]
+    }
+}
+
+extension ScenarioNetwork {
+    fileprivate var packetBytes: Int {
+        trace.reduce(0) { if case .packet(_, let byteCount) = $1.subject { $0 + byteCount } else { $0 } }
     }
 }
 
