@@ -7,8 +7,9 @@
     /// Carries notices of lost peers between the `TrustedPeers` of a user's devices, over a transport that proves its
     /// peers' identities.
     ///
-    /// It sends a notice when a peer becomes reachable and when there is a new statement, until the peer answers.
-    /// Without lost peers it sends nothing. Safe to use from any thread.
+    /// It sends a notice when a peer becomes reachable and when there is a new statement, until the peer answers. An
+    /// answer that can't be sent is owed until the peer is reachable, because the peer doesn't ask twice. Without lost
+    /// peers it sends nothing. Safe to use from any thread.
     ///
     /// Bounds: one notice of at most `RevocationNotice.bytesMax` bytes waits per peer. A newer one replaces it.
     package final class RevocationCarrier: Sendable {
@@ -70,11 +71,15 @@
 
         private func receive(_ change: SessionPeerReachability) {
             guard let peer = change.peer, let id = PeerID(peer.id) else { return }
-            state.withLock { state in
+            let isOwed = state.withLock { state in
                 state.reachable[id] = change.isReachable ? peer : nil
-                if !change.isReachable, state.progress[id]?.isSending == false { state.progress[id] = nil }
+                // A notice may arrive before the news that its sender is reachable.
+                let isOwed = state.progress[id]?.isWanted == true
+                if !change.isReachable, !isOwed, state.progress[id]?.isSending == false { state.progress[id] = nil }
+                return isOwed
             }
-            if change.isReachable, trustedPeers.ledger.hasUnacknowledgedStatements(for: id) { send(to: id) }
+            guard change.isReachable else { return }
+            if isOwed || trustedPeers.ledger.hasUnacknowledgedStatements(for: id) { send(to: id) }
         }
 
         private func sendNotices(for ledger: TrustLedger) {
@@ -107,16 +112,32 @@
                     causalTimestamp: Date(), payloadType: "notice")
                 state.withLock { $0.progress[id]?.eventID = metadata.eventID }
                 let envelope = SessionSyncEnvelope(metadata: metadata, payload: notice.bytes)
-                // If this fails, the notice is repeated when the peer is reachable again.
-                try? await transport.send(AnySessionSyncEnvelope(envelope), mode: .reliableEventually, to: peer)
+                do {
+                    try await transport.send(AnySessionSyncEnvelope(envelope), mode: .reliableEventually, to: peer)
+                } catch {
+                    return keep(notice, for: id)
+                }
+            }
+        }
+
+        /// Keeps a notice that couldn't be sent until the peer is reachable again.
+        private func keep(_ notice: RevocationNotice, for id: PeerID) {
+            state.withLock { state in
+                guard var progress = state.progress[id] else { return }
+                progress.numberToAnswer = max(progress.numberToAnswer, notice.answeredNumber)
+                (progress.isWanted, progress.isSending) = (true, false)
+                state.progress[id] = progress
             }
         }
 
         private func nextNotice(for id: PeerID) -> (RevocationNotice, SessionPeer, earlier: UUID?)? {
             let ledger = trustedPeers.ledger
             return state.withLock { state in
-                guard let peer = state.reachable[id], ledger.peers[id] != nil, state.progress[id]?.isWanted == true
-                else {
+                guard ledger.peers[id] != nil else {
+                    state.progress[id] = nil
+                    return nil
+                }
+                guard let peer = state.reachable[id], state.progress[id]?.isWanted == true else {
                     state.progress[id]?.isSending = false
                     return nil
                 }
