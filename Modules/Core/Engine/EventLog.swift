@@ -4,9 +4,9 @@ public import MeshIdentity
 /// Events in their total order above a base, and the state after them (rule 1 of Docs/Internals/Convergence.md).
 ///
 /// The order is (stamp, source, sequence). A late event is inserted at its place: the state goes back to the last
-/// checkpoint before it, and the later events are reduced again. There is a checkpoint every 32 events, or fewer if the
-/// state is large, because each one costs a copy of it. Beyond 32 checkpoints, or fewer if the state is large, every
-/// second one of the older half is dropped. Old places then cost more to reach, but memory is bounded.
+/// checkpoint before it, and the later events are reduced again. There is a checkpoint every 32 events. Beyond 32
+/// checkpoints, or fewer if the state is large, every second one of the older half is dropped. Old places then cost
+/// more to reach, but memory is bounded.
 @usableFromInline
 struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
     /// The result of reducing the first entries. It is a `ReducedState` with the last applied event's index instead of
@@ -47,10 +47,8 @@ struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable 
     /// The checkpoints, oldest first. The first is the base, with count 0.
     @usableFromInline var marks: [Mark]
     @usableFromInline var marksMax = Self.marksHighest
-    /// Number of events from one checkpoint to the next: `markInterval` times a power of two.
-    @usableFromInline var markSpacing = Self.markInterval
-    /// Number of checkpoints until the state's size is measured again.
-    @usableFromInline var marksUntilWeighing = Self.marksLowest + 1
+    /// True if the number of checkpoints has changed enough that the size of one should be measured again.
+    @usableFromInline var isWeightDue = false
     /// The last event of the base that had an effect.
     @usableFromInline var lastAppliedInBase: SessionSyncMetadata?
     /// The number of events that the base includes.
@@ -64,10 +62,6 @@ struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable 
     @inlinable static var markInterval: Int { 32 }
     @inlinable static var marksHighest: Int { 32 }
     @inlinable static var marksLowest: Int { 4 }
-    static var spacingMax: Int { 1024 }
-    static var marksBetweenWeighings: Int { 16 }
-    /// A state of this size is copied in about the time in which an event is reduced.
-    static var bytesCopiedAnEvent: Int { 1024 }
 
     @inlinable
     init(base: ReducedState<State>, baseCount: UInt64 = 0) {
@@ -197,7 +191,7 @@ extension EventLog {
     mutating func markIfDue(_ count: Int) {
         // Counts from the first event in the order, so that checkpoints coincide with milestones of the confirmation
         // chain.
-        guard (Int(truncatingIfNeeded: baseCount) &+ count) & (markSpacing - 1) == 0,
+        guard (Int(truncatingIfNeeded: baseCount) &+ count) % Self.markInterval == 0,
             count > marks[marks.count - 1].count
         else { return }
         addMark(count)
@@ -206,15 +200,7 @@ extension EventLog {
     @inlinable
     mutating func addMark(_ count: Int) {
         marks.append(Mark(count: count, prefix: current))
-        marksUntilWeighing -= 1
-        thinOutMarks()
-    }
-
-    /// Spaces and bounds the checkpoints by the size of one.
-    mutating func boundMarks(stateBytes: Int, bytesMax: Int) {
-        marksMax = min(max(bytesMax / max(1, stateBytes), Self.marksLowest), Self.marksHighest)
-        markSpacing = Self.markInterval
-        while markSpacing < Self.spacingMax, markSpacing * Self.bytesCopiedAnEvent < stateBytes { markSpacing *= 2 }
+        if marks.count == Self.marksLowest + 1 { isWeightDue = true }
         thinOutMarks()
     }
 
@@ -222,6 +208,7 @@ extension EventLog {
     @inlinable
     mutating func thinOutMarks() {
         guard marks.count > marksMax else { return }
+        isWeightDue = true
         let half = marks.count / 2
         marks = marks.enumerated().filter { $0.offset == 0 || $0.offset >= half || $0.offset.isMultiple(of: 2) }
             .map(\.element)

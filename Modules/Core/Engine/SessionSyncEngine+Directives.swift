@@ -86,7 +86,7 @@ extension SessionSyncEngine {
         var directives =
             pending.hasMessages
             ? takeMessages() : SessionDirectives(persist: nil, confirmed: [], outgoing: [], alarms: [])
-        if log.marksUntilWeighing <= 0 { boundCheckpoints() }
+        if log.isWeightDue { boundCheckpoints() }
         keepLastApplied()
         directives.confirmed = announce()
         if !directives.confirmed.isEmpty, sealed {
@@ -146,9 +146,11 @@ extension SessionSyncEngine {
 
     @usableFromInline
     mutating func boundCheckpoints() {
-        log.marksUntilWeighing = EventLog<State, Event>.marksBetweenWeighings
+        defer { log.isWeightDue = false }
         guard let weigh = options.encodedStateBytes else { return }
-        log.boundMarks(stateBytes: weigh(log.current.state), bytesMax: options.checkpointBytesMax)
+        let count = options.checkpointBytesMax / max(1, weigh(log.current.state))
+        log.marksMax = min(max(count, EventLog<State, Event>.marksLowest), EventLog<State, Event>.marksHighest)
+        log.thinOutMarks()
     }
 
     @usableFromInline

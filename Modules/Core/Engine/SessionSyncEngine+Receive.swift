@@ -341,8 +341,8 @@ extension SessionSyncEngine {
     /// Reduces at most `limit` of the events that `gather` and `adopt` have deferred, with `options.catchesUpLater`.
     ///
     /// Call it until `isBehind` is false. Between two calls you may do anything else: `state` is the earlier one, with
-    /// later local events on top, and nothing new is confirmed. `takeApplied` lists the events that a call has reduced
-    /// for the first time.
+    /// later local events on top. An event may be confirmed before `state` shows it. `takeApplied` lists the events that
+    /// a call has reduced for the first time.
     ///
     /// Complexity: O(`limit`), plus the reducer.
     @inlinable

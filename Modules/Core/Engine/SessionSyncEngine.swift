@@ -262,9 +262,8 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     @usableFromInline package var eventBytes: (@Sendable (Event) -> Int)?
     /// Returns the encoded size of events that the caller of `submitLocal` hasn't measured.
     @usableFromInline package var encodedBytes: (@Sendable (Event) -> Int)?
-    /// Returns the encoded size of a state. The engine keeps fewer checkpoints of a large state, and copies it less often.
-    /// Called once for every 16th checkpoint. If nil, the state is copied every 32 events. `SyncedSession` sets it.
-    public var encodedStateBytes: (@Sendable (State) -> Int)?
+    /// Returns the encoded size of a state, for `checkpointBytesMax`.
+    package var encodedStateBytes: (@Sendable (State) -> Int)?
     /// Returns a digest of an event for the chain of confirmed events, equal on every replica. If nil, the chain
     /// doesn't cover payloads.
     public var eventDigest: (@Sendable (Event) -> UInt64)?
@@ -279,7 +278,8 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     /// Maximum number of confirmed events that one call of `takeDirectives` returns.
     @usableFromInline package var confirmedAtOnce = Int.max
     /// True if the caller continues with `catchUp(atMost:)`, in slices, after `gather`. Until then `state` doesn't include
-    /// the gathered events. So many batches of late events cost one pass over the log, and not one each.
+    /// the gathered events. So many batches of late events cost one pass over the log, and not one each. Such an engine
+    /// doesn't make a peer's snapshot its base; see Docs/Internals/Convergence.md.
     public var catchesUpLater = false
 
     /// Creates the default options, as each property states them.

@@ -107,8 +107,6 @@ extension SessionSyncEngine {
     package func milestonePosition(
         every stride: UInt64 = ConfirmationChain.interval, after seen: UInt64 = 0
     ) -> UInt64? {
-        // The state after other positions isn't at hand.
-        let stride = max(stride, UInt64(log.markSpacing))
         let position = confirmationChain.position / stride * stride
         guard sealed, !hasForkedMember, position > max(seen, comparison.newestPosition), position >= log.baseCount,
             confirmedCount == confirmationChain.position, confirmationChain.value(at: position) != nil

@@ -47,42 +47,6 @@ struct GatherTests {
         #expect(few.log.marks.count <= 8)
     }
 
-    @Test func `The larger the state, the fewer events copy it, and the base still follows`() throws {
-        for (bytes, spacing) in [(1, 32), (32 << 10, 32), (33 << 10, 64), (300 << 10, 512), (1 << 30, 1_024)] {
-            var options = SessionEngineOptions<[String], String>()
-            options.encodedStateBytes = { _ in bytes }
-            options.samplesReducer = false
-            let members = ["phone", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }
-            var engines = members.map { member in
-                ListEngine(
-                    sessionID: session, featureID: "list", localPeerID: member.peerID, payloadType: "list.event",
-                    snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
-                    conflictPolicy: NoRepeatPolicy(), incarnation: 1, seed: 1, members: members, options: options)
-            }
-            var (baseCounts, milestones): (Set<UInt64>, Set<UInt64>) = ([], [])
-            for number in 0..<6_000 {
-                let moment = noon + Double(number)
-                let envelope = try engines[0].submitLocal("tap \(number)", at: moment)
-                _ = try engines[1].receive(envelope)
-                for receiver in number.isMultiple(of: 8) ? [0, 1] : [] {
-                    engines[1 - receiver].tick(at: moment)
-                    for case .control(let control, _) in engines[1 - receiver].takeDirectives().outgoing {
-                        try engines[receiver].receiveControl(control, at: moment)
-                    }
-                }
-                guard number > 4_000 else { continue }
-                baseCounts.insert(engines[0].log.baseCount)
-                if let milestone = engines[0].milestone() { milestones.insert(milestone.position) }
-            }
-            #expect(engines[0].log.markSpacing == spacing, "\(bytes) bytes")
-            #expect(engines[0].state == engines[1].state && engines[0].state.count == 6_000)
-            // The base moves from checkpoint to checkpoint, and no further behind than one.
-            #expect(baseCounts.allSatisfy { $0.isMultiple(of: UInt64(spacing)) }, "\(bytes) bytes")
-            #expect(baseCounts.count > 1 && engines[0].log.entries.count <= spacing + 32, "\(bytes) bytes")
-            #expect(milestones.contains(4_096) && milestones.contains(5_120), "\(bytes) bytes")
-        }
-    }
-
     @Test func `Many batches of late events run the reducer once each`() throws {
         let count = Locked(0)
         func engine(_ peerID: String) -> CountingEngine {

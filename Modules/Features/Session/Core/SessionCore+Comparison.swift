@@ -55,7 +55,7 @@ extension SessionCore {
     mutating func compareStates() {
         // The count restarts with another group.
         if engine.confirmedCount < comparisons.seen { comparisons = ComparisonSchedule() }
-        guard isRunning, !comparisons.isUnderWay,
+        guard isRunning, !engine.isBehind, !comparisons.isUnderWay,
             let position = engine.milestonePosition(every: comparisons.stride, after: comparisons.seen),
             comparisons.accepts(position, at: moment.now), let milestone = engine.milestone(at: position)
         else { return }
