@@ -92,8 +92,8 @@ extension StorageRouter {
         clearFailures(of: changed)
         report(refused: message.refused.map(\.key), by: sender)
         // Values that couldn't be written aren't confirmed, so the peer sends them again.
+        received.formUnion(changed)
         do { try persist() } catch { return }
-        show(changed)
         await pump()
     }
 

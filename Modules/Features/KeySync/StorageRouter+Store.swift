@@ -92,11 +92,20 @@ extension StorageRouter {
         show(replica.table.records.map(\.name))
     }
 
-    /// Writes all changes in one batch: values, pieces of large ones, and new or forgotten peers.
+    /// Writes all changes in one batch: values, pieces of large ones, and new or forgotten peers. Then shows received
+    /// values.
     /// - Parameters:
     ///   - includingPeers: also writes the changed state of known peers.
     ///   - misplaced: names in the store to remove, because their entries have moved.
     func persist(includingPeers: Bool = false, removing misplaced: [String] = []) throws {
+        try commitChanges(includingPeers, misplaced)
+        guard !received.isEmpty else { return }
+        let names = received.sorted()
+        received = []
+        show(names)
+    }
+
+    private func commitChanges(_ includingPeers: Bool, _ misplaced: [String]) throws {
         guard let store = connection?.store else {
             replica.markWritten()
             (replica.changedPeers, replica.changedDownloads) = ([], [])

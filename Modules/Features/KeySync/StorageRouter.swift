@@ -46,6 +46,8 @@ public actor StorageRouter {
     let listeners = OwnedTasks()
     private var watchers: [Int: (key: String, yield: (Data?) throws -> Void)] = [:]
     private var observers: [Int: KeyObserver] = [:]
+    /// Received keys that aren't shown yet, because the store hasn't written their values.
+    var received: Set<String> = []
     /// Keys whose changes weren't shown to observers yet.
     private var unshown: Set<String> = []
     private var isShowing = false

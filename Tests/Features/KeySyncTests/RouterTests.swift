@@ -224,6 +224,25 @@ import Testing
         #expect(try await world["phone"].router.get(volume) == 7)
     }
 
+    @Test func `A received value that the store rejected is shown once the store has written it`() async throws {
+        let store = FailingStore()
+        let world = try RouterWorld { $0 == "watch" ? store : MemoryStore() as any SessionStore }
+        try await world.attachAll()
+        try await world.run(for: .seconds(10))
+        let (router, shown) = (world["watch"].router, Locked<Int?>(nil))
+        let values = await router.values(of: volume)
+        let reader = Task { for await value in values { shown.withLock { $0 = value } } }
+        defer { reader.cancel() }
+        store.isFailing.withLock { $0 = true }
+        try await world["phone"].router.set(7, for: volume)
+        #expect(try await world.run { try await router.get(volume) == 7 })
+        #expect(shown.withLock { $0 } == nil)
+        store.isFailing.withLock { $0 = false }
+        // Another change writes the value too.
+        try await router.set("evening", for: title)
+        #expect(try await world.run { shown.withLock { $0 } == 7 })
+    }
+
     /// Regression: a watch that is off for days stays in reach, because the platform keeps messages for it. The router repeated
     /// the keys every 5 minutes, and the platform kept every repetition.
     @Test func `A message waiting in the transport isn't repeated, and a lost one is`() async throws {
