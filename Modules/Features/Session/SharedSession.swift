@@ -170,8 +170,10 @@ public final class SharedSession<Feature: SessionFeature> {
         }
     }
 
-    /// Closes the session on this device, as `SyncedSession.close()` does. The transport stays open.
+    /// Closes the session on this device, as `SyncedSession.close()` does. The transport stays open. If events wait for
+    /// the session to open, this waits too, so that they are stored.
     public func close() async {
+        if phase == .opening, !waiting.isEmpty { await opening.finished() }
         opening.cancel()
         phase = .closed
         waiting = []

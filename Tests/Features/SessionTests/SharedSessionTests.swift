@@ -93,6 +93,17 @@ private struct Steps: SessionFeature {
         #expect(game.problems.map(\.code) == [.eventRefused])
     }
 
+    @Test func `events that wait when a session is closed are stored`() async throws {
+        let store = MemoryStore()
+        let game = shared("phone", store: store)
+        for number in 1...2 { game.send(.up(number)) }
+        await game.close()
+        #expect(game.phase == .closed && game.problems.isEmpty)
+        let again = shared("phone", store: store)
+        try await network.run { again.phase == .ready }
+        #expect(again.state.order == [1, 2])
+    }
+
     @Test func `more events than may wait are refused`() async throws {
         let game = shared("phone")
         for number in 0..<SharedSession<Steps>.waitingMax { game.send(.up(number)) }
