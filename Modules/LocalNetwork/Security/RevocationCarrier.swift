@@ -22,6 +22,8 @@
             var numberToAnswer: UInt64 = 0
             var isWanted = false
             var isSending = false
+            /// True if the peer became reachable while a notice was being sent.
+            var isReachableAgain = false
             /// The number of the latest notice sent to the peer.
             var sentNumber: UInt64 = 0
             var eventID: UUID?
@@ -75,6 +77,7 @@
                 state.reachable[id] = change.isReachable ? peer : nil
                 // A notice may arrive before the news that its sender is reachable.
                 let isOwed = state.progress[id]?.isWanted == true
+                if change.isReachable { state.progress[id]?.isReachableAgain = true }
                 if !change.isReachable, !isOwed, state.progress[id]?.isSending == false { state.progress[id] = nil }
                 return isOwed
             }
@@ -115,18 +118,20 @@
                 do {
                     try await transport.send(AnySessionSyncEnvelope(envelope), mode: .reliableEventually, to: peer)
                 } catch {
-                    return keep(notice, for: id)
+                    guard keep(notice, for: id) else { return }
                 }
             }
         }
 
-        /// Keeps a notice that couldn't be sent until the peer is reachable again.
-        private func keep(_ notice: RevocationNotice, for id: PeerID) {
+        /// Keeps a notice that couldn't be sent until the peer is reachable again. Returns true if it already is.
+        private func keep(_ notice: RevocationNotice, for id: PeerID) -> Bool {
             state.withLock { state in
-                guard var progress = state.progress[id] else { return }
+                guard var progress = state.progress[id] else { return false }
                 progress.numberToAnswer = max(progress.numberToAnswer, notice.answeredNumber)
-                (progress.isWanted, progress.isSending) = (true, false)
+                progress.isWanted = true
+                progress.isSending = progress.isReachableAgain
                 state.progress[id] = progress
+                return progress.isSending
             }
         }
 
@@ -143,6 +148,7 @@
                 }
                 let notice = ledger.notice(for: id, answering: state.progress[id]?.numberToAnswer ?? 0)
                 state.progress[id]?.isWanted = false
+                state.progress[id]?.isReachableAgain = false
                 state.progress[id]?.numberToAnswer = 0
                 state.progress[id]?.sentNumber = notice.number
                 return (notice, peer, state.progress[id]?.eventID)

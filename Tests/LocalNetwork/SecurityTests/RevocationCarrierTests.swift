@@ -56,7 +56,7 @@
         }
     }
 
-    /// Sends to nobody, and receives what the test delivers to its inbox.
+    /// Keeps what is sent. The test delivers to its inbox.
     private final class NoticeTransport: SessionSyncTransport {
         let localPeer: SessionPeer
         let inbox = TransportInbox()
