@@ -18,12 +18,11 @@
         static let scope = UUID(uuid: (0, 0, 0, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 2))
 
         private struct Progress {
-            /// The number of the peer's notice that we have yet to answer; 0 if there is none.
+            /// The highest number of the peer's notices; 0 if there is none. Each notice repeats it, because a newer
+            /// notice replaces an unsent one.
             var numberToAnswer: UInt64 = 0
             var isWanted = false
             var isSending = false
-            /// True if the peer became reachable while a notice was being sent.
-            var isReachableAgain = false
             /// The number of the latest notice sent to the peer.
             var sentNumber: UInt64 = 0
             var eventID: UUID?
@@ -76,9 +75,8 @@
             let isOwed = state.withLock { state in
                 state.reachable[id] = change.isReachable ? peer : nil
                 // A notice may arrive before the news that its sender is reachable.
-                let isOwed = state.progress[id]?.isWanted == true
-                if change.isReachable { state.progress[id]?.isReachableAgain = true }
-                if !change.isReachable, !isOwed, state.progress[id]?.isSending == false { state.progress[id] = nil }
+                let isOwed = state.progress[id].map { $0.isWanted || $0.isSending } ?? false
+                if !change.isReachable, !isOwed { state.progress[id] = nil }
                 return isOwed
             }
             guard change.isReachable else { return }
@@ -118,18 +116,17 @@
                 do {
                     try await transport.send(AnySessionSyncEnvelope(envelope), mode: .reliableEventually, to: peer)
                 } catch {
-                    guard keep(notice, for: id) else { return }
+                    guard keepWanted(id) else { return }
                 }
             }
         }
 
-        /// Keeps a notice that couldn't be sent until the peer is reachable again. Returns true if it already is.
-        private func keep(_ notice: RevocationNotice, for id: PeerID) -> Bool {
+        /// Notes that a notice couldn't be sent. Returns true if another one has been requested since.
+        private func keepWanted(_ id: PeerID) -> Bool {
             state.withLock { state in
                 guard var progress = state.progress[id] else { return false }
-                progress.numberToAnswer = max(progress.numberToAnswer, notice.answeredNumber)
+                progress.isSending = progress.isWanted
                 progress.isWanted = true
-                progress.isSending = progress.isReachableAgain
                 state.progress[id] = progress
                 return progress.isSending
             }
@@ -148,8 +145,6 @@
                 }
                 let notice = ledger.notice(for: id, answering: state.progress[id]?.numberToAnswer ?? 0)
                 state.progress[id]?.isWanted = false
-                state.progress[id]?.isReachableAgain = false
-                state.progress[id]?.numberToAnswer = 0
                 state.progress[id]?.sentNumber = notice.number
                 return (notice, peer, state.progress[id]?.eventID)
             }

@@ -38,6 +38,14 @@
             try await eventually("the answer") { transport.answers == [7] }
         }
 
+        @Test func `a notice that replaces an answer answers too`() async throws {
+            transport.inbox.deliver(SessionPeerReachability(true, peer: .of(Self.phone)))
+            transport.inbox.deliver(try notice(number: 7))
+            try await eventually("the answer") { transport.answers == [7] }
+            try trusted.revoke(Self.watch)
+            try await eventually("the statement") { transport.answers == [7, 7] }
+        }
+
         /// The phone's notice that the watch is lost.
         private func notice(number: UInt64) throws -> AnySessionSyncEnvelope {
             let notice = RevocationNotice(
