@@ -3,7 +3,6 @@ import MeshBenchmarks
 import MeshEngine
 import MeshFoundation
 import MeshIdentity
-import MeshWire
 
 /// Two members that call each other directly: the phone submits and the watch receives.
 struct Pair {
@@ -233,13 +232,11 @@ extension SessionSyncEngine where Event == Int {
         options.ownUnconfirmedMax = ownMax ?? options.ownUnconfirmedMax
         options.ownUnconfirmedBytesMax = .max
         options.catchesUpLater = true
-        options.encodedStateBytes = { state in (try? CompactCodec().encode(state).count) ?? 0 }
         return Self(
             sessionID: UUID(uuid: (1, 2, 3, 4, 5, 6, 0x47, 8, 0x89, 10, 11, 12, 13, 14, 15, 16)), featureID: "bench",
             localPeerID: peerID, payloadType: Pair.payloadType, snapshotPayloadType: "state",
             initialState: initialState, reducer: reducer, conflictPolicy: AcceptingConflictPolicy(), incarnation: 1,
-            seed: 1,
-            members: isPaired ? members : [], options: options)
+            seed: 1, members: isPaired ? members : [], options: options)
     }
 
     fileprivate mutating func takeMessages() -> [SessionOutgoing<State, Int>] {
