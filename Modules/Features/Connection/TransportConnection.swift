@@ -59,7 +59,9 @@ public final class TransportConnection: SessionConnection {
         reader.hold([
             Task { [weak self] in
                 while let batch = await batches.next() {
-                    for envelope in batch { await self?.pass(envelope) }
+                    // Held until the end of the batch: the transport won't offer these envelopes again.
+                    guard let self else { return }
+                    for envelope in batch { await pass(envelope) }
                 }
             }
         ])

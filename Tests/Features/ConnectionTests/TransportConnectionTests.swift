@@ -173,6 +173,27 @@ import Testing
         withExtendedLifetime(route) {}
     }
 
+    @Test func `A connection that is released during a batch passes on the rest of it`() async throws {
+        let transport = BatchTransport(loopback())
+        var connection: TransportConnection? = TransportConnection(transport: transport)
+        let recorder = Recorder()
+        let gate = AsyncStream<Void>.makeStream()
+        let route = try connection?.route(featureID: "sessionmesh.a") { envelope in
+            recorder.note(envelope)
+            if envelope.metadata.sequence == 1 { for await _ in gate.stream {} }
+        }
+        transport.batches.continuation.yield([try envelope(1, "sessionmesh.a"), try envelope(2, "sessionmesh.a")])
+        #expect(await recorder.sequences(1) == [1])
+        weak let released = connection
+        connection = nil
+        gate.continuation.finish()
+        #expect(await recorder.sequences(2) == [1, 2])
+        transport.batches.continuation.finish()
+        await eventually { released == nil }
+        #expect(released == nil)
+        withExtendedLifetime(route) {}
+    }
+
     @Test func `A connection starts its transport once it listens, and lists the reason if that fails`() async throws {
         let transport = StartingTransport(loopback())
         let connection = TransportConnection(transport: transport)
@@ -264,6 +285,21 @@ private final class Recorder: Sendable {
     func sequences(_ count: Int) async -> [UInt64] {
         await eventually { noted.withLock { $0.count >= count } }
         return noted.withLock { $0 }
+    }
+}
+
+/// Gives its subscriber the batches of a stream.
+private final class BatchTransport: TransportWrapper {
+    let wrapped: any SessionSyncTransport
+    let batches = AsyncStream<[AnySessionSyncEnvelope]>.makeStream()
+
+    init(_ wrapped: any SessionSyncTransport) { self.wrapped = wrapped }
+
+    func envelopeBatches(where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool) -> EnvelopeBatches {
+        EnvelopeBatches { [batches] _ in
+            for await batch in batches.stream { return batch }
+            return nil
+        }
     }
 }
 
