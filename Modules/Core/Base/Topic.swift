@@ -231,6 +231,15 @@ extension Topic {
         }
     }
 
+    /// Adds kept elements that waited when an earlier process ended, before anyone subscribes. All are kept, even beyond
+    /// `keptLimit`.
+    package func restore(_ elements: [Element]) {
+        state.withLock { state in
+            state.kept.append(contentsOf: elements, at: state.keptCount)
+            state.keptCount += UInt64(elements.count)
+        }
+    }
+
     /// Drops the oldest unwanted elements, so that they can't hold back `processedKeptCount` forever.
     /// - Returns: The number of dropped elements.
     private func dropOldestKept(_ state: inout State) -> Int {

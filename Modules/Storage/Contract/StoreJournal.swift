@@ -47,12 +47,6 @@ package struct StoreJournal: Hashable, Sendable {
         positions = next..<next
     }
 
-    /// Takes back the newest position, because its entry wasn't written.
-    package mutating func removeLast() {
-        guard !isEmpty else { return }
-        positions = positions.lowerBound..<next - 1
-    }
-
     // MARK: - The store
 
     /// Appends an entry in a batch of its own.

@@ -10,8 +10,8 @@ public enum SessionDeliveryMode: String, Hashable, Sendable, CaseIterable, Codab
     /// Arrives once and in order for each peer and feature, when the peer is next reachable; with a durable store even
     /// after relaunches. If the queue is full, `send` waits while the peer is connected, and else throws `queueFull`.
     case reliableEventually
-    /// The newest snapshot of each feature arrives, even at a peer that connects later. Older ones may never arrive.
-    /// For snapshots only.
+    /// The newest snapshot of each feature arrives, even at a peer that connects later. Older ones may never arrive. A
+    /// store keeps a snapshot for all peers, but not one for a single peer. For snapshots only.
     case latestSnapshot
     /// Requests state that this peer lacks. The request may be lost; the requester then repeats it.
     case snapshotRequest

@@ -178,6 +178,12 @@ extension TransportInbox {
 // MARK: - Space for durable envelopes
 
 extension TransportInbox {
+    /// Keeps durable envelopes of an earlier launch for the first subscriber, even more than `durableLimit`. Call it
+    /// before anyone subscribes.
+    package func restore(_ envelopes: [AnySessionSyncEnvelope]) { self.envelopes.restore(envelopes) }
+}
+
+extension TransportInbox {
     /// Number of durable envelopes that can be delivered now without dropping one for any subscriber. Without a
     /// subscriber: `durableLimit` less the kept envelopes. 0 also while `waitingBytesMax` bytes wait. O(subscribers).
     ///

@@ -39,15 +39,15 @@ extension ArchiveLayout {
         let others = catalog.keys.compactMap { key in Self.parts(of: key).map { (key, $0.kind, $0.number) } }
         for (key, kind, number) in others.sorted(by: { $0.2 ?? 0 < $1.2 ?? 0 }) where kind != "peer" {
             guard let bytes = try store.value(for: key) else { continue }
-            nextNumber = max(nextNumber, number ?? 0)
+            tables.lastNumber = max(tables.lastNumber, number ?? 0)
             try bytes.withUnsafeBytes { bytes in
                 var reader = WireReader(bytes)
                 try restore(kind, number, &reader, key, &names, &core, &arrivals)
             }
         }
         for journal in catalog.journals {
-            if journal.name == inbox.name {
-                inbox.load(catalog)
+            if journal.name == tables.inbox.name {
+                tables.inbox.load(catalog)
                 try restoreInbox(&arrivals, from: store)
             } else {
                 try restoreChannel(journal, names, &core, from: store, now)
@@ -70,8 +70,8 @@ extension ArchiveLayout {
             throw Self.damaged(key)
         }
         names.peers[number] = hello.peer
-        peers[hello.peer.id] = number
-        nextNumber = max(nextNumber, number)
+        tables.peers[hello.peer.id] = number
+        tables.lastNumber = max(tables.lastNumber, number)
     }
 
     private mutating func restore(
@@ -81,7 +81,7 @@ extension ArchiveLayout {
         switch (kind, number) {
         case ("guest", let number?):
             guard let peer = names.peers[number] else { throw Self.damaged(key) }
-            guests.insert(number)
+            tables.guests.insert(number)
             core.restoreGuest(peer)
         case ("to", let number?):
             let peer = try names.peer(&reader, key)
@@ -91,14 +91,20 @@ extension ArchiveLayout {
             guard let outbox = UInt32(exactly: try reader.readVarint()) else { throw Self.damaged(key) }
             let next = max(try reader.readVarint(), 1)
             let source = ChannelKey(outbox: outbox, featureID: try reader.readText())
-            sources[Source(peerID: peer.id, key: source)] = number
+            tables.sources[Source(peerID: peer.id, key: source)] = number
             core.restore(next: next, of: source, from: peer)
         case ("newest", let number?):
             let peer = try names.peer(&reader, key)
             let (snapshot, mark) = try readSnapshot(&reader, key)
-            newest[Channel(peerID: peer.id, featureID: snapshot.metadata.featureID), default: []].append(number)
+            tables.newest[Channel(peerID: peer.id, featureID: snapshot.metadata.featureID), default: []].append(number)
             core.restore(newest: snapshot, mark, from: peer)
             arrivals.snapshots.append(snapshot)
+        case ("cancelled", _):
+            let parts = key.dropFirst("\(Self.root)cancelled/".utf8.count).split(separator: "/")
+            guard parts.count == 2, let channel = Int(parts[0]), let position = UInt64(parts[1]) else {
+                throw Self.damaged(key)
+            }
+            tables.cancelled[channel, default: []].append(position)
         case ("published", _):
             let (snapshot, mark) = try readSnapshot(&reader, key)
             core.restore(LatestOffer(version: mark.sequence, snapshot: snapshot))
@@ -115,7 +121,7 @@ extension ArchiveLayout {
     }
 
     private mutating func restoreInbox(_ arrivals: inout Arrivals, from store: any SessionStore) throws {
-        for entry in try store.allEntries(of: inbox.name) {
+        for entry in try store.allEntries(of: tables.inbox.name) {
             let frame = try entry.bytes.withUnsafeBytes { bytes in
                 var reader = WireReader(bytes)
                 _ = try reader.readVarint()
@@ -124,9 +130,9 @@ extension ArchiveLayout {
             switch frame.message {
             case .envelope(let envelope):
                 arrivals.envelopes.append(envelope)
-                inboxEnvelopes.append(entry.position)
+                tables.inboxEnvelopes.append(entry.position)
             case .snapshot(let snapshot): arrivals.snapshots.append(snapshot)
-            case .hello, .snapshotRequest, .goodbye, .report: throw Self.damaged(inbox.name)
+            case .hello, .snapshotRequest, .goodbye, .report: throw Self.damaged(tables.inbox.name)
             }
         }
     }
@@ -138,12 +144,13 @@ extension ArchiveLayout {
         guard let (kind, number) = Self.parts(of: journal.name), kind == "to", let number,
             let (peer, featureID) = names.channels[number]
         else { throw Self.damaged(journal.name) }
-        channels[Channel(peerID: peer.id, featureID: featureID)] = number
+        tables.channels[Channel(peerID: peer.id, featureID: featureID)] = number
+        let cancelled = Set(tables.cancelled[number] ?? [])
         func note(_ key: ChannelKey, beginsAt position: UInt64) {
-            offsets[Source(peerID: peer.id, key: key)] = position
+            tables.offsets[Source(peerID: peer.id, key: key)] = position
         }
         note(ChannelKey(outbox: outbox, featureID: featureID), beginsAt: max(journal.positions.upperBound, 1) - 1)
-        var entries: [(message: WireMessage, byteCount: Int, expiresAt: UInt64?)] = []
+        var entries: [DeliveryCore.RestoredEntry] = []
         var first: WireMark?
         func restoreLaunch() {
             guard let first else { return }
@@ -161,7 +168,9 @@ extension ArchiveLayout {
                 note(
                     ChannelKey(outbox: mark.outbox, featureID: featureID), beginsAt: entry.position - mark.sequence)
             }
-            entries.append((frame.message, frame.message.payloadBytes, mark.expiresAt))
+            entries.append(
+                .init(
+                    message: frame.message, expiresAt: mark.expiresAt, isCancelled: cancelled.contains(entry.position)))
         }
         restoreLaunch()
     }

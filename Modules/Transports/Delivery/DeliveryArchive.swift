@@ -18,10 +18,31 @@ final class DeliveryArchive: Sendable {
         var writtenCount: UInt64 = 0
         var isWriting = false
         /// Sends that wait until a number of changes is written.
-        var waiters: [(count: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+        var waiters: [(count: UInt64, continuation: CheckedContinuation<Void, any Error>)] = []
         /// The last failure, and the number of changes up to which it applies.
         var failure: (count: UInt64, error: StorageError)?
         var layout: ArchiveLayout
+
+        /// Ends a write that failed. Changes noted in the meantime have later numbers, so they fail too.
+        /// - Returns: all changes that failed. Those that no caller waits for are tried again with the next write.
+        mutating func fail(_ written: [DeliveryChange], _ error: StorageError) -> [DeliveryChange] {
+            let failed = written + noted
+            isWriting = false
+            layout.revert()
+            noted = failed.filter(\.isRepeatable)
+            failure = (notedCount, error)
+            notedCount += UInt64(noted.count)
+            return failed
+        }
+
+        /// Counts changes that were written or have failed.
+        /// - Returns: the sends that waited for them.
+        mutating func advance(by count: Int) -> [CheckedContinuation<Void, any Error>] {
+            writtenCount += UInt64(count)
+            let done = waiters.filter { $0.count <= writtenCount }.map(\.continuation)
+            waiters.removeAll { $0.count <= writtenCount }
+            return done
+        }
     }
 
     let store: any SessionStore
@@ -42,7 +63,7 @@ final class DeliveryArchive: Sendable {
     func restore(_ core: inout DeliveryCore, _ inbox: TransportInbox, _ now: DeliveryTime) throws {
         let arrivals = try state.withLock { try $0.layout.restore(&core, from: store, now) }
         for snapshot in arrivals.snapshots { inbox.deliver(snapshot) }
-        inbox.deliver(arrivals.envelopes, isDurable: true)
+        inbox.restore(arrivals.envelopes)
     }
 
     /// True if subscribers may not have finished all received messages.
@@ -58,9 +79,12 @@ final class DeliveryArchive: Sendable {
     }
 
     /// Writes the noted changes, now or soon.
-    /// - Parameter doneCount: returns the number of inbox elements that subscribers have finished.
+    /// - Parameters:
+    ///   - doneCount: returns the number of inbox elements that subscribers have finished.
+    ///   - conclude: called after each write. It calls its argument once, in a turn of the core, which continues with
+    ///     the result or reverts it. No other change may come in between: a change noted after a failed one fails too.
     func write(
-        doneCount: @escaping @Sendable () -> UInt64, done: @escaping @Sendable ([DeliveryChange], StorageError?) -> Void
+        doneCount: @escaping @Sendable () -> UInt64, conclude: @escaping @Sendable (_ take: () -> Outcome) -> Void
     ) {
         // Only one write at a time, on any thread: positions in a journal are consecutive.
         let begins = state.withLock { state in
@@ -68,58 +92,59 @@ final class DeliveryArchive: Sendable {
             return !state.isWriting
         }
         guard begins else { return }
-        if isInline { writeAll(doneCount, done) } else { queue.async { self.writeAll(doneCount, done) } }
+        if isInline { writeAll(doneCount, conclude) } else { queue.async { self.writeAll(doneCount, conclude) } }
     }
 
-    private func writeAll(_ doneCount: () -> UInt64, _ done: ([DeliveryChange], StorageError?) -> Void) {
-        while true {
-            let inboxDone = doneCount()
-            let (changes, batch): ([DeliveryChange], StoreBatch) = state.withLock { state in
-                let changes = state.noted
-                state.noted = []
-                let batch = state.layout.batch(of: changes, done: inboxDone)
-                if batch.isEmpty { state.isWriting = false }
-                return (changes, batch)
-            }
-            guard !batch.isEmpty else { return }
-            do {
-                try hasEnded.withLock { hasEnded in
-                    if hasEnded { throw StorageError.closed }
-                    try store.commit(batch)
+    /// The changes that one write has stored, or failed to store.
+    struct Outcome {
+        let changes: [DeliveryChange]
+        let error: StorageError?
+    }
+
+    private func writeAll(_ doneCount: () -> UInt64, _ conclude: (() -> Outcome) -> Void) {
+        var isFirst = true
+        while let (changes, batch) = nextBatch(doneCount(), isFirst: isFirst) {
+            isFirst = false
+            let error = commit(batch)
+            var waiters: [CheckedContinuation<Void, any Error>] = []
+            conclude {
+                state.withLock { state in
+                    let changes = error.map { state.fail(changes, $0) } ?? changes
+                    waiters = state.advance(by: changes.count)
+                    return Outcome(changes: changes, error: error)
                 }
-                finish(changes, nil, done)
-            } catch {
-                let error =
-                    error as? StorageError ?? StorageError(.unavailable, "the store's write failed", cause: error)
-                return finish(changes, error, done)
             }
+            for waiter in waiters { waiter.resume(with: error.map { .failure($0) } ?? .success(())) }
+            if error != nil { return }
         }
     }
 
-    private func finish(
-        _ changes: [DeliveryChange], _ error: StorageError?, _ done: ([DeliveryChange], StorageError?) -> Void
-    ) {
-        let (failed, waiters) = state.withLock { state in
-            var failed = changes
-            state.writtenCount += UInt64(changes.count)
-            if let error {
+    /// - Parameter isFirst: true to remove finished messages even if no change is noted.
+    private func nextBatch(_ inboxDone: UInt64, isFirst: Bool) -> (changes: [DeliveryChange], batch: StoreBatch)? {
+        state.withLock { state in
+            guard isFirst || !state.noted.isEmpty else {
                 state.isWriting = false
-                state.failure = (state.writtenCount + UInt64(state.noted.count), error)
-                // Changes noted in the meantime have later numbers than the failed ones, so they fail too.
-                failed += state.noted
-                state.writtenCount += UInt64(state.noted.count)
-                // Changes that no caller waits for are tried again.
-                state.noted = failed.filter(\.isRepeatable)
-                state.notedCount += UInt64(state.noted.count)
-                // Only the failed batch has taken positions and names. Later changes were in no batch.
-                state.layout.forget(changes)
+                return nil
             }
-            let count = state.writtenCount
-            defer { state.waiters.removeAll { $0.count <= count } }
-            return (failed, state.waiters.filter { $0.count <= count })
+            let changes = state.noted
+            state.noted = []
+            let batch = state.layout.batch(of: changes, done: inboxDone)
+            state.isWriting = !changes.isEmpty || !batch.isEmpty
+            return state.isWriting ? (changes, batch) : nil
         }
-        done(failed, error)
-        for waiter in waiters { waiter.continuation.resume() }
+    }
+
+    private func commit(_ batch: StoreBatch) -> StorageError? {
+        guard !batch.isEmpty else { return nil }
+        do {
+            try hasEnded.withLock { hasEnded in
+                if hasEnded { throw StorageError.closed }
+                try store.commit(batch)
+            }
+            return nil
+        } catch {
+            return error as? StorageError ?? StorageError(.unavailable, "the store's write failed", cause: error)
+        }
     }
 
     /// Returns when the current write has finished. The store's owner closes the store.
@@ -133,21 +158,19 @@ final class DeliveryArchive: Sendable {
     /// Number of changes noted so far.
     var notedCount: UInt64 { state.withLock { $0.notedCount } }
 
-    /// Returns when all noted changes are written, or a change noted after `count` was refused.
+    /// Returns when all noted changes are written. Call it after `write`. Doesn't wait for changes that a failed write
+    /// left for the next one, which may never be requested.
     /// - Throws: `StorageError` if a change noted after `count` wasn't written.
     func flush(since count: UInt64) async throws {
-        await withCheckedContinuation { continuation in
-            let isDone: Bool = state.withLock { state in
-                // After a failure, repeatable changes wait for the next write. Don't wait for it here: it may never be
-                // requested.
-                let hasFailed = state.failure.map { $0.count > count } ?? false
-                guard state.writtenCount < state.notedCount, !hasFailed else { return true }
+        try await withCheckedThrowingContinuation { continuation in
+            let result: Result<Void, any Error>? = state.withLock { state in
+                if let failure = state.failure, failure.count > count { return .failure(failure.error) }
+                guard state.isWriting, state.writtenCount < state.notedCount else { return .success(()) }
                 state.waiters.append((state.notedCount, continuation))
-                return false
+                return nil
             }
-            if isDone { continuation.resume() }
+            if let result { continuation.resume(with: result) }
         }
-        if let failure = state.withLock({ $0.failure }), failure.count > count { throw failure.error }
     }
 }
 
@@ -157,7 +180,7 @@ extension DeliveryChange {
         switch self {
         // The core reverts these, and may repeat them.
         case .accepted, .received, .pending: false
-        case .truncated, .published, .newest, .met, .forgotten, .outboxForgotten: true
+        case .cancelled, .truncated, .published, .newest, .met, .forgotten, .outboxForgotten: true
         }
     }
 }

@@ -225,7 +225,7 @@ extension DeliveryCore {
         var isCancelled = pending.cancel(eventID: id.eventID, featureID: id.featureID)
         if isCancelled { notePending() }
         for index in peers.indices {
-            let gone = withdraw(index) { $0.message.metadata.map(MessageID.init) == id }
+            let gone = withdraw(index, isForever: true) { $0.message.metadata.map(MessageID.init) == id }
             for entry in gone { report(.cancelled(entry.message.metadata, peerID: peers[index].peer.id)) }
             isCancelled = isCancelled || !gone.isEmpty
         }

@@ -20,7 +20,7 @@ extension DeliveryCore {
                 peers[index].budget.release(message.heldBytes, as: .messages)
                 handOver(message)
                 noteReceipt(key, index, now)
-            case .truncated, .published, .newest, .met, .forgotten, .outboxForgotten, .pending: break
+            case .cancelled, .truncated, .published, .newest, .met, .forgotten, .outboxForgotten, .pending: break
             }
         }
         if peers.contains(where: { !$0.stalled.isEmpty }) { directives.isStalled = true }
@@ -44,7 +44,7 @@ extension DeliveryCore {
                 noteStored(message)
                 if let index = peerIndex[peerID] { received.append((index, key, number, message)) }
             case .pending: retryPending(now)
-            case .truncated, .published, .newest, .met, .forgotten, .outboxForgotten: break
+            case .cancelled, .truncated, .published, .newest, .met, .forgotten, .outboxForgotten: break
             }
         }
         for item in received {
@@ -78,16 +78,27 @@ extension OutgoingChannel.Entry {
 // MARK: - Restoring
 
 extension DeliveryCore {
-    /// Restores the unacknowledged messages that an earlier launch accepted for a peer.
+    /// A message that an earlier launch accepted for a peer.
+    struct RestoredEntry {
+        let message: WireMessage
+        let expiresAt: UInt64?
+        let isCancelled: Bool
+    }
+
+    /// Restores the unacknowledged messages of a channel of an earlier launch.
     mutating func restore(
-        _ entries: [(message: WireMessage, byteCount: Int, expiresAt: UInt64?)], from first: UInt64, of key: ChannelKey,
-        for peer: SessionPeer, _ now: DeliveryTime
+        _ entries: [RestoredEntry], from first: UInt64, of key: ChannelKey, for peer: SessionPeer, _ now: DeliveryTime
     ) {
         let index = restore(peer)
         var channel = OutgoingChannel(key, first: first)
-        for (message, byteCount, expiresAt) in entries {
-            var entry = OutgoingChannel.Entry(message: message, byteCount: byteCount, priority: .normal)
-            if let expiresAt {
+        for restored in entries {
+            let byteCount = restored.message.payloadBytes
+            var entry = OutgoingChannel.Entry(message: restored.message, byteCount: byteCount, priority: .normal)
+            guard !restored.isCancelled else {
+                channel.appendVoid(entry)
+                continue
+            }
+            if let expiresAt = restored.expiresAt {
                 entry.expiresAt = expiresAt
                 let left =
                     expiresAt > now.wall

@@ -319,12 +319,22 @@ extension DeliveryCore {
     }
 
     /// Voids unwanted entries, and makes sure that the peer doesn't wait for them.
-    mutating func withdraw(_ index: Int, where isUnwanted: (OutgoingChannel.Entry) -> Bool) -> [OutgoingChannel.Entry] {
+    /// - Parameter isForever: true to record in the store that a later launch mustn't send them either. The store has the
+    ///   time of expiry already.
+    mutating func withdraw(
+        _ index: Int, isForever: Bool = false, where isUnwanted: (OutgoingChannel.Entry) -> Bool
+    ) -> [OutgoingChannel.Entry] {
         var gone: [OutgoingChannel.Entry] = []
         for channel in peers[index].channels.indices {
-            let entries = peers[index].channels[channel].void(where: isUnwanted)
-            guard !entries.isEmpty else { continue }
-            gone += entries
+            let voided = peers[index].channels[channel].void(where: isUnwanted)
+            guard !voided.isEmpty else { continue }
+            gone += voided.map(\.entry)
+            if isForever, settings.isDurable {
+                directives.changes.append(
+                    .cancelled(
+                        peerID: peers[index].peer.id, peers[index].channels[channel].key,
+                        numbers: voided.map(\.number)))
+            }
             noteTruncation(index, channel)
         }
         guard !gone.isEmpty else { return [] }

@@ -36,6 +36,7 @@ enum DeliveryChange {
     case accepted(peerID: String, ChannelKey, number: UInt64, WireMessage, expiresAt: UInt64?)
     /// The store may drop the feature's messages before that number of that outbox.
     case truncated(peerID: String, ChannelKey, first: UInt64)
+    case cancelled(peerID: String, ChannelKey, numbers: [UInt64])
     case received(peerID: String, ChannelKey, number: UInt64, WireMessage)
     case published(LatestOffer)
     /// The receiver no longer remembers that outbox of the peer.

@@ -91,12 +91,17 @@ extension DeliveryShell {
         let inbox = inbox
         archive?.write(
             doneCount: { inbox.durableDoneCount },
-            done: { [weak self] changes, error in
-                self?.perform { state, now in
-                    if let error {
-                        state.core.notStored(changes, reason: "\(error)", now)
+            conclude: { [weak self] take in
+                guard let self else {
+                    _ = take()
+                    return
+                }
+                perform { state, now in
+                    let outcome = take()
+                    if let error = outcome.error {
+                        state.core.notStored(outcome.changes, reason: "\(error)", now)
                     } else {
-                        state.core.stored(changes, now)
+                        state.core.stored(outcome.changes, now)
                     }
                 }
             })

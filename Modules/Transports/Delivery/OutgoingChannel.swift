@@ -77,6 +77,12 @@ struct OutgoingChannel: Sendable {
         return entries.next - 1
     }
 
+    /// Appends a message that was cancelled. It takes a number, but isn't sent.
+    mutating func appendVoid(_ entry: Entry) {
+        states[append(entry)].progress = .void
+        dropVoid()
+    }
+
     // MARK: - Sending
 
     /// Returns the number and priority of the next entry to send; nil if none is ready.
@@ -233,9 +239,9 @@ struct OutgoingChannel: Sendable {
     // MARK: - Withdrawing
 
     /// Voids unwanted entries, except unstored ones.
-    /// - Returns: the entries. They may still arrive.
-    mutating func void(where isUnwanted: (Entry) -> Bool) -> [Entry] {
-        var gone: [Entry] = []
+    /// - Returns: the entries with their numbers. They may still arrive.
+    mutating func void(where isUnwanted: (Entry) -> Bool) -> [(number: UInt64, entry: Entry)] {
+        var gone: [(number: UInt64, entry: Entry)] = []
         for number in entries.first..<entries.next {
             let state = states[number]
             guard state.progress != .void, state.progress != .unstored else { continue }
@@ -243,7 +249,7 @@ struct OutgoingChannel: Sendable {
             guard isUnwanted(entry) else { continue }
             removeInFlight(state)
             states[number].progress = .void
-            gone.append(entry)
+            gone.append((number, entry))
         }
         if !gone.isEmpty { dropVoid() }
         return gone

@@ -11,8 +11,8 @@ public import MeshTransport
 /// Checks that each arrives once and in order.
 ///
 /// `send` suspends the sender while the queue is full. With `hasFaults`, connections are cut and healed in one or both
-/// directions, and links report false reachability. The sender crashes and returns with its store or an older copy of
-/// it. The receiver closes and returns. With `hasLiar`, a third peer that both have paired with floods the receiver and
+/// directions, links report false reachability, and stores refuse a write. The sender crashes and returns with its store
+/// or an older copy of it. The receiver closes and returns. With `hasLiar`, a third peer that both have paired with floods the receiver and
 /// impersonates the sender. The seed determines the run completely.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct DeliverySimulation: SeedSimulation {
@@ -47,7 +47,7 @@ public struct DeliverySimulation: SeedSimulation {
 private struct DeliveryProgress {
     /// The number of the last accepted envelope.
     var accepted: UInt64 = 0
-    /// True if the receiver is away and the queue is full. The sender retries later.
+    /// True if the receiver is away and the queue is full, or the store refused a message. The sender retries later.
     var isStalled = false
     var delivered: UInt64 = 0
     var failure: String?
@@ -79,6 +79,8 @@ private struct DeliverySender: Sendable {
             do {
                 try await transport.send(numbers.map(envelope), mode: .reliableEventually, to: nil)
                 progress.withLock { $0.accepted = numbers.upperBound }
+            } catch is StorageError {
+                return progress.withLock { $0.isStalled = true }
             } catch SessionSyncError.queueFull {
                 return progress.withLock { $0.isStalled = true }
             } catch SessionSyncError.closed {
@@ -115,7 +117,7 @@ private final class DeliveryRun {
     private var disk = SimulatedDisk(durability: .memory)
     /// An older copy of the sender's store, and the last envelope accepted before the copy was made.
     private var backup: (contents: StoreContents, accepted: UInt64)?
-    private let receiverStore = MemoryStore()
+    private let receiverDisk = SimulatedDisk(durability: .memory)
     private var random: SplitMix64
     private var transport: (any SessionSyncTransport)?
     private var receiving: LinkTransport?
@@ -210,7 +212,7 @@ private final class DeliveryRun {
     }
 
     private func launchReceiver() throws {
-        let transport = try makeTransport(receiver, receiverStore)
+        let transport = try makeTransport(receiver, receiverDisk)
         receiving = transport
         recorder = simulation.isRecorded ? DiagnosticsSession(wrapping: transport) : nil
         let batches = recorder?.envelopeBatches { _ in true } ?? transport.envelopeBatches { _ in true }
@@ -236,7 +238,7 @@ private final class DeliveryRun {
     /// Injects about two faults in each virtual second.
     private func causeFaults() throws {
         guard random.happens(rate: 0.002) else { return }
-        switch random.upTo(9) {
+        switch random.upTo(11) {
         case 0: note("partition") { network.partition([sender], [receiver]) }
         case 1: note("one way cut") { network.partition(from: sender, to: receiver) }
         case 2: note("one way cut") { network.partition(from: receiver, to: sender) }
@@ -246,10 +248,13 @@ private final class DeliveryRun {
             note("crash of the sender") { crashSender() }
             try launchSender()
         case 6:
-            // An orderly end: the receiver handles everything that was delivered to it, then closes.
+            // An orderly end: the receiver handles everything that was delivered to it, then closes and can record it.
+            receiverDisk.prepare(.succeeds)
             note("relaunch of the receiver") { closeReceiver() }
             try launchReceiver()
         case 7: try restoreStore()
+        case 8: note("refused write of the sender") { disk.prepare(.isRefused, after: Int(random.upTo(3))) }
+        case 9: note("refused write of the receiver") { receiverDisk.prepare(.isRefused, after: Int(random.upTo(3))) }
         default:
             network.heal()
             network.setReachable(nil, of: receiver, seenBy: sender)

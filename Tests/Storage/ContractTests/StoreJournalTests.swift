@@ -42,8 +42,5 @@ import Testing
         store.close()
         #expect(throws: StorageError.self) { try journal.append([2], to: store) }
         #expect(journal.next == 2)
-        journal.removeLast()
-        journal.removeLast()
-        #expect(journal.isEmpty && journal.next == 1)
     }
 }

@@ -49,9 +49,10 @@ import Testing
         @Sendable func write() {
             archive.write(
                 doneCount: { 0 },
-                done: { changes, error in
-                    written.withLock { $0 += changes.count }
-                    if let error { failures.withLock { $0.append(error) } }
+                conclude: { take in
+                    let outcome = take()
+                    written.withLock { $0 += outcome.changes.count }
+                    if let error = outcome.error { failures.withLock { $0.append(error) } }
                 })
         }
         let second = try accepted(2)
@@ -67,7 +68,7 @@ import Testing
         #expect(try store.entries(of: "delivery/to/1", from: 1, maxBytes: 1 << 20).map(\.position) == [1, 2])
     }
 
-    @Test func `A failed write gives back only the positions that it took`() throws {
+    @Test func `A failed write gives back its positions, and changes noted until the core knows fail too`() throws {
         let store = BusyStore()
         let archive = try makeArchive(store)
         func received(_ number: UInt64) throws -> DeliveryChange {
@@ -76,23 +77,45 @@ import Testing
                 .envelope(try encodedEnvelope(number, feature: "list")))
         }
         let failedCounts = Locked<[Int]>([])
-        func write(_ changes: [DeliveryChange]) {
+        let duringConclusion = Locked<(@Sendable () -> Void)?>(nil)
+        @Sendable func write(_ changes: [DeliveryChange]) {
             archive.note(changes)
             archive.write(
                 doneCount: { 0 },
-                done: { changes, error in if error != nil { failedCounts.withLock { $0.append(changes.count) } } })
+                conclude: { take in
+                    duringConclusion.withLock { $0.take() }?()
+                    let outcome = take()
+                    if outcome.error != nil { failedCounts.withLock { $0.append(outcome.changes.count) } }
+                })
         }
-        let (second, third) = (try received(2), try received(3))
+        let (second, third, fourth) = (try received(2), try received(3), try received(4))
         write([try received(1)])
         store.duringCommit = {
             archive.note([third])
             throw StorageError(.full, "no space")
         }
+        // Another thread's change comes after the failed write, before the core knows that it failed.
+        duringConclusion.withLock { $0 = { write([fourth]) } }
         write([second])
-        #expect(failedCounts.withLock { $0 } == [2])
-        write([second, third])
-        #expect(failedCounts.withLock { $0 } == [2])
-        #expect(try store.entries(of: "delivery/inbox", from: 0, maxBytes: 1 << 20).map(\.position) == [0, 1, 2])
+        #expect(failedCounts.withLock { $0 } == [3])
+        write([second, third, fourth])
+        #expect(failedCounts.withLock { $0 } == [3])
+        #expect(try store.entries(of: "delivery/inbox", from: 0, maxBytes: 1 << 20).map(\.position) == [0, 1, 2, 3])
+    }
+
+    /// Regression: such a change was never counted as written, so all later sends waited forever.
+    @Test func `A send doesn't wait for a change that needs no write`() async throws {
+        let archive = try makeArchive(BusyStore())
+        archive.note([.outboxForgotten(peerID: "right", outbox: 7)])
+        archive.write(doneCount: { 0 }, conclude: { _ = $0() })
+        let change = DeliveryChange.accepted(
+            peerID: "right", ChannelKey(outbox: 1, featureID: "list"), number: 1,
+            .envelope(try encodedEnvelope(1, feature: "list")), expiresAt: nil)
+        let count = archive.notedCount
+        archive.note([change])
+        let flush = Task { try await archive.flush(since: count) }
+        archive.write(doneCount: { 0 }, conclude: { _ = $0() })
+        try await flush.value
     }
 
     @Test func `Another device with this ID stays a problem while a third device comes and goes`() throws {

@@ -14,7 +14,7 @@
         @Option(help: "Number of envelopes that each seed sends.")
         var envelopes: UInt64 = 10_000
 
-        @Flag(help: "Also cut connections, report them falsely, and crash and relaunch both sides.")
+        @Flag(help: "Also cut connections, report them falsely, refuse writes, and crash and relaunch both sides.")
         var faults = false
 
         @Flag(help: "A third peer floods the receiver and impersonates the sender.")
