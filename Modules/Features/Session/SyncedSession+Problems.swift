@@ -264,9 +264,8 @@ extension SyncedSession {
 extension SyncedSession {
     /// Updates the problem after `storeError` has changed.
     func reportStoreError() {
-        let waits = configuration.storeFailure == .wait
-        board.set(
-            .storeFailed, of: featureID, storeError.map { .storeFailed(featureID, $0, waits: waits) })
+        let waits = writer != nil
+        board.set(.storeFailed, of: featureID, storeError.map { .storeFailed(featureID, $0, waits: waits) })
     }
 
     /// Reports a lasting error of a send. nil resolves it, after a successful send.

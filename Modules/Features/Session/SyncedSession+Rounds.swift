@@ -71,16 +71,24 @@ extension SyncedSession {
 
     private func putBack(_ round: OutgoingRound<State, Event>, after error: any Error) {
         let isFailure = !Task.isCancelled
-        let leavesStore = isFailure && configuration.storeFailure == .continueInMemory
-        if isFailure { storeError = error }
+        let leavesStore = isFailure && configuration.storeFailure == .continueInMemory && Self.isLasting(error)
         if leavesStore {
             writer = nil
             durability = .memory
         }
+        if isFailure { storeError = error }
         turn { core in
             if isFailure { core.statistics.storeFailures += 1 }
             core.putBack(round, leavesStore: leavesStore)
         }
+    }
+}
+
+extension SyncedSession {
+    /// False for an error that passes by itself, such as that of a suspended store, and for one that isn't the store's.
+    private static func isLasting(_ error: any Error) -> Bool {
+        guard let error = error as? StorageError else { return false }
+        return error.code != .unavailable
     }
 }
 

@@ -11,7 +11,8 @@ public enum StoreFailurePolicy: Hashable, Sendable {
     /// tries again.
     case wait
     /// The session continues in memory under a new incarnation; `durability` says so. The store is left unchanged, and
-    /// the next launch opens its contents.
+    /// the next launch opens its contents. A running session waits while the store is only `unavailable`, for example
+    /// suspended.
     case continueInMemory
 }
 

@@ -70,4 +70,70 @@ import Testing
         #expect(Set(here.state.amounts).count == 16, "seed \(seed): \(here.state.amounts)")
         #expect(there.storeError == nil, "seed \(seed)")
     }
+
+    @Test func `a session that may continue in memory waits for a store that is only unavailable`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let store = FailingStore()
+        store.code.withLock { $0 = .unavailable }
+        let here = world.session(world.transport(phone), incarnation: 1)
+        let there = try await world.opened(world.transport(watch), incarnation: 2, store: store) {
+            $0.storeFailure = .continueInMemory
+        }
+        here.start()
+        there.start()
+        await world.settle(until: { here.isMember && there.isMember })
+        // The app is in the background, and has suspended its store.
+        store.isFailing.withLock { $0 = true }
+        try there.submit(.add(1), at: world.now)
+        await world.settle(until: { there.storeError != nil })
+        store.isFailing.withLock { $0 = false }
+        await world.settle(until: { here.state.total == 1 && there.storeError == nil })
+        #expect(there.source == SessionSource(peerID: "watch", incarnation: 2))
+        there.stop()
+        let again = try await world.opened(world.transport(watch), incarnation: 2, store: store)
+        #expect(again.state.amounts == [1])
+    }
+
+    @Test func `A session that opens reads what an earlier one over its store is still writing`() async throws {
+        let world = VirtualWorld(seed: 2)
+        let store = HeldStore()
+        let earlier = try await world.opened(world.transport(watch), incarnation: 2, store: store)
+        earlier.start()
+        await world.settle()
+        store.holds.withLock { $0 = true }
+        try earlier.submit(.add(1), at: world.now)
+        await world.settle(until: { store.isHeld.withLock { $0 } })
+        earlier.stop()
+        let opening = Task { try await world.opened(world.transport(watch), incarnation: 2, store: store) }
+        for _ in 0..<1000 { await Task.yield() }
+        store.holds.withLock { $0 = false }
+        #expect(try await opening.value.state.amounts == [1])
+    }
+}
+
+/// A store whose writes block a thread of their own: for a moment, or while they are held.
+final class HeldStore: SessionStore {
+    let isSlow = Locked(false)
+    let holds = Locked(false)
+    /// True while a write is held.
+    let isHeld = Locked(false)
+    private let memory = MemoryStore()
+
+    var durability: StoreDurability { .process }
+
+    func commit(_ batch: StoreBatch) throws {
+        if isSlow.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.01) }
+        while holds.withLock({ $0 }) {
+            isHeld.withLock { $0 = true }
+            Thread.sleep(forTimeInterval: 0.001)
+        }
+        try memory.commit(batch)
+    }
+
+    func value(for key: String) throws -> [UInt8]? { try memory.value(for: key) }
+    func catalog(prefix: String) throws -> StoreCatalog { try memory.catalog(prefix: prefix) }
+    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+        try memory.entries(of: journal, from: position, maxBytes: maxBytes)
+    }
+    func close() {}
 }

@@ -4,6 +4,8 @@ package import MeshStorage
 /// A store in memory that fails its writes or reads on request.
 package final class FailingStore: SessionStore {
     package let isFailing = Locked(false)
+    /// The code of a failed write.
+    package let code = Locked(StorageError.Code.full)
     /// True while values can't be read, as on a locked device.
     package let isUnreadable = Locked(false)
     /// True if a failing write is stored before it fails.
@@ -16,7 +18,7 @@ package final class FailingStore: SessionStore {
     package var durability: StoreDurability { .memory }
 
     package func commit(_ batch: StoreBatch) throws {
-        let error = isFailing.withLock { $0 } ? StorageError(.full, "no room") : nil
+        let error = isFailing.withLock { $0 } ? StorageError(code.withLock { $0 }, "no room") : nil
         if let error, !failsAfterwards.withLock({ $0 }) { throw error }
         try memory.commit(batch)
         if let error { throw error }
