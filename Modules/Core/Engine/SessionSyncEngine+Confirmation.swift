@@ -231,46 +231,34 @@ struct DueEffects<Event: Sendable>: Sendable {
     private var persistedCount = 0
     /// The number of stored entries that have been marked since the last `takeChanges`.
     private var markedCount = 0
-    /// True while positions rise. After a fork, this store continues as another source and may count from the start
-    /// again.
-    private var isOrdered = true
 
     init() {}
 
     /// Creates the list from the entries in a store.
     init(stored: [ConfirmedEntry<Event>]) {
-        for entry in stored { append(entry) }
+        entries = stored[...]
         persistedCount = entries.count
     }
 
     @inlinable var count: Int { entries.count }
 
     @usableFromInline
-    mutating func append(_ entry: ConfirmedEntry<Event>) {
-        if let last = entries.last, last.position >= entry.position { isOrdered = false }
-        entries.append(entry)
-    }
+    mutating func append(_ entry: ConfirmedEntry<Event>) { entries.append(entry) }
 
-    /// Drops all entries up to a position. Complexity: O(number of dropped entries).
-    /// - Returns: the number of dropped entries; nil if the store must write all of them again.
-    mutating func mark(through position: UInt64) -> Int? {
-        guard isOrdered else { return markUnordered(through: position) }
-        let count = entries.prefix { $0.position <= position }.count
+    /// Drops the first entry at a position, and all before it. In a rejoined group positions may begin again, so an
+    /// earlier entry can have a higher one. Without an entry at the position, drops the first ones up to it.
+    /// Complexity: O(number of dropped entries), or O(entries) without an entry at the position.
+    /// - Returns: the number of dropped entries.
+    mutating func mark(through position: UInt64) -> Int {
+        let place = entries.firstIndex { $0.position == position }
+        let count =
+            place.map { $0 + 1 - entries.startIndex } ?? entries.prefix { $0.position <= position }.count
         entries = entries.dropFirst(count)
         if entries.isEmpty { entries = [] }
         let known = min(count, persistedCount)
         persistedCount -= known
         markedCount += known
         return count
-    }
-
-    private mutating func markUnordered(through position: UInt64) -> Int? {
-        let before = entries.count
-        entries.removeAll { $0.position <= position }
-        guard entries.count < before else { return 0 }
-        if entries.isEmpty { isOrdered = true }
-        (persistedCount, markedCount) = (entries.count, 0)
-        return nil
     }
 
     /// The changes since the last call.

@@ -114,13 +114,10 @@ extension SessionSyncEngine {
         return events
     }
 
-    /// Marks the side effects of confirmed events up to and including this position as done. Needed only with
-    /// `options.keepsSideEffects`.
+    /// Marks the side effect of the event confirmed at this position as done, and those of all events confirmed before
+    /// it. Needed only with `options.keepsSideEffects`.
     public mutating func markSideEffects(through position: UInt64) {
-        let count = due.mark(through: position)
-        guard count != 0 else { return }
-        if count == nil { pending.replacesEverything = true }
-        if sealed { confirm() }
+        if due.mark(through: position) > 0, sealed { confirm() }
     }
 
     /// The confirmed events whose side effects haven't been marked. After a relaunch they run again; use the events'

@@ -269,6 +269,9 @@ where
         turn { $0.stop() }
         cancelTasks()
         finish()
+        await effectTask.finished()
+        // A write that has begun doesn't end with its task. Afterwards the app may close the store.
+        await drain?.value
     }
 
     /// Closes a session that is over. Its state can still be read.
@@ -298,8 +301,11 @@ where
     private func waitForAcknowledgements() async {
         await wait(while: { $0.hasReachableMemberBehind })
         turn { $0.exchangeNow() }
-        await waitUntilDrained()
-        await effectTask.finished()
+        repeat {
+            await waitUntilDrained()
+            await effectTask.finished()
+            // The effects that ended must be marked in the store, or they would run again after a relaunch.
+        } while isRunning && (isDraining || isRunningEffects)
     }
 
     /// Exchanges controls until the condition is false or `closeTimeout` is over.

@@ -101,6 +101,24 @@ import Testing
         #expect(relaunched.image.head.sideEffectsDue.isEmpty)
     }
 
+    @Test func `positions that begin again in a rejoined group leave each side effect to be marked by itself`() throws {
+        var pair = EnginePair(phone: engine { $0.keepsSideEffects = true })
+        for _ in 0..<3 { try pair.exchange() }
+        _ = try pair.watch.receive(pair.phone.submitLocal("once", at: pair.now))
+        for _ in 0..<2 { try pair.exchange() }
+        let entry = try #require(pair.phone.due.entries.first).entry
+        var due = DueEffects(
+            stored: [98, 99, 51, 52].map { ConfirmedEntry<String>(position: $0, entry: entry) })
+        #expect(due.mark(through: 98) == 1)
+        #expect(due.entries.map(\.position) == [99, 51, 52])
+        #expect(due.takeChanges() == (1, 0))
+        #expect(due.mark(through: 51) == 2)
+        #expect(due.takeChanges() == (2, 0))
+        // Without an entry at the position.
+        #expect(due.mark(through: 60) == 1)
+        #expect(due.count == 0)
+    }
+
     @Test func `a pending side effect still reports after a crash that its event was rejected`() throws {
         var pair = EnginePair(phone: engine { $0.keepsSideEffects = true })
         for _ in 0..<3 { try pair.exchange() }

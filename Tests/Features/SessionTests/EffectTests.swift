@@ -122,6 +122,78 @@ private final class CountingStore: SessionStore {
         #expect(try archive.load()?.head.sideEffectsDue.isEmpty == true)
     }
 
+    @Test func `An effect that was due when the device rejoined is marked, and doesn't run again`() async throws {
+        let world = VirtualWorld(seed: 6)
+        world.network.provePeers()
+        let store = MemoryStore()
+        let log = Log()
+        let peers = [phone, tablet, watch]
+        let configure: (inout CounterConfiguration) -> Void = {
+            $0.members = peers.enumerated().map { SessionSource(peerID: $1.id, incarnation: UInt32($0 + 1)) }
+            $0.memberTimeout = .seconds(30)
+        }
+        let watched: (inout CounterConfiguration) -> Void = {
+            configure(&$0)
+            $0.onConfirmed = { try log.run($0) }
+        }
+        var others = [phone, tablet].enumerated().map { index, peer in
+            world.session(world.transport(peer), incarnation: UInt32(index + 1), configure: configure)
+        }
+        let there = try await world.opened(world.transport(watch), incarnation: 3, store: store, configure: watched)
+        for session in others + [there] { session.start() }
+        await world.meet()
+        // The watch has no connection to what its effect needs.
+        log.before = { _ in throw Failure() }
+        try others[0].submit(.add(1), at: world.now)
+        await world.settle(until: { there.statistics.effectFailures > 0 && there.confirmedCount == 1 })
+        world.network.partition([phone, tablet], [watch])
+        for tap in 2...5 { try others[0].submit(.add(tap), at: world.now) }
+        await world.settle(until: { others.allSatisfy { $0.confirmedCount == 5 } })
+        world.network.heal()
+        await world.settle(until: { there.confirmedCount == 5 })
+        log.before = { _ in }
+        await world.settle(until: { log.amounts == [1] })
+        await world.settle()
+        there.stop()
+        others = []
+        var archive = try CounterArchive(store: store, sessionID: sessionID, featureID: "counter")
+        #expect(try archive.load()?.head.sideEffectsDue.isEmpty == true)
+        let again = try await world.opened(world.transport(watch), incarnation: 3, store: store, configure: watched)
+        again.start()
+        await world.settle()
+        #expect(log.amounts == [1])
+    }
+
+    @Test func `close returns once the marks of its effects are in the store`() async throws {
+        let world = VirtualWorld(seed: 7)
+        let store = HeldStore()
+        let log = Log()
+        let here = world.session(world.transport(phone), incarnation: 1)
+        let there = try await world.opened(world.transport(watch), incarnation: 2, store: store) {
+            $0.onConfirmed = {
+                for _ in 0..<50 { await Task.yield() }
+                try log.run($0)
+            }
+        }
+        await world.meet()
+        here.start()
+        there.start()
+        await world.settle(until: { here.isMember && there.isMember })
+        for tap in 1...4 { try here.submit(.add(tap), at: world.now) }
+        await world.settle(until: { there.confirmedCount == 4 })
+        store.isSlow.withLock { $0 = true }
+        let isClosed = Locked(false)
+        let closing = Task {
+            try await there.close()
+            isClosed.withLock { $0 = true }
+        }
+        await world.settle(until: { isClosed.withLock { $0 } })
+        try await closing.value
+        #expect(log.amounts == [1, 2, 3, 4])
+        var archive = try CounterArchive(store: store, sessionID: sessionID, featureID: "counter")
+        #expect(try archive.load()?.head.sideEffectsDue.isEmpty == true)
+    }
+
     @Test func `an effect costs the store the same however many wait`() async throws {
         func bytesWritten(effects: Int) async throws -> (bytes: Int, writes: Int) {
             let world = VirtualWorld(seed: 4)

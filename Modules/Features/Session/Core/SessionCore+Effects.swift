@@ -5,39 +5,27 @@ import MeshIdentity
 /// Confirmed events whose side effects haven't run, in order. Bounded by `SessionEngineOptions.confirmedMax`: beyond it
 /// the engine confirms nothing.
 struct EffectQueue<Event: Codable & Sendable> {
-    struct Item {
-        var event: SessionConfirmedEvent<Event>
-        /// The event's position; nil after the engine was replaced and positions no longer match.
-        var position: UInt64?
-    }
-
     /// A slice, because it drops its first elements without moving the rest.
-    private(set) var due: ArraySlice<Item> = []
+    private(set) var due: ArraySlice<SessionConfirmedEvent<Event>> = []
     /// The newest event IDs whose effects ran, so that an event confirmed again under another source doesn't run twice.
     private var done: Set<UUID> = []
     private var doneOrder: ArraySlice<UUID> = []
 
     static var doneMax: Int { 4096 }
 
-    var next: Item? { due.first }
+    var next: SessionConfirmedEvent<Event>? { due.first }
 
-    mutating func append(_ event: SessionConfirmedEvent<Event>) {
-        due.append(Item(event: event, position: event.position))
-    }
+    mutating func append(_ event: SessionConfirmedEvent<Event>) { due.append(event) }
 
-    mutating func finishNext() -> Item? {
-        guard let item = due.popFirst() else { return nil }
-        let id = item.event.envelope.metadata.eventID
+    mutating func finishNext() -> SessionConfirmedEvent<Event>? {
+        guard let event = due.popFirst() else { return nil }
+        let id = event.envelope.metadata.eventID
         if done.insert(id).inserted { doneOrder.append(id) }
         if doneOrder.count > Self.doneMax, let oldest = doneOrder.popFirst() { done.remove(oldest) }
-        return item
+        return event
     }
 
-    func hasRun(_ item: Item) -> Bool { done.contains(item.event.envelope.metadata.eventID) }
-
-    mutating func forgetPositions() {
-        for index in due.indices { due[index].position = nil }
-    }
+    func hasRun(_ event: SessionConfirmedEvent<Event>) -> Bool { done.contains(event.envelope.metadata.eventID) }
 }
 
 /// Side effects: confirm, write, run, mark. When an effect runs, the store already has its event as confirmed.
@@ -55,8 +43,8 @@ extension SessionCore {
 
     /// Returns the next event whose effect hasn't run. Skips and marks events whose effect ran under another source.
     mutating func nextEffect() -> SessionConfirmedEvent<Event>? {
-        while let item = effects.next {
-            guard effects.hasRun(item) else { return item.event }
+        while let event = effects.next {
+            guard effects.hasRun(event) else { return event }
             markEffect()
         }
         return nil
@@ -69,8 +57,8 @@ extension SessionCore {
     }
 
     private mutating func markEffect() {
-        guard let position = effects.finishNext()?.position else { return }
-        engine.markSideEffects(through: position)
+        guard let event = effects.finishNext() else { return }
+        engine.markSideEffects(through: event.position)
         wake()
     }
 }

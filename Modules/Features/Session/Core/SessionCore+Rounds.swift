@@ -243,7 +243,6 @@ extension SessionCore {
         self.engine = engine
         statistics.reincarnations += 1
         outgoing.events = []
-        effects.forgetPositions()
         indexOwnEvents()
         directives.showsState = true
         exchangeNow()
