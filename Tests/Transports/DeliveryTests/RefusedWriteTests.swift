@@ -173,4 +173,86 @@ import Testing
         #expect(await log.sequences(5000) == Array(1...5000))
         withExtendedLifetime(pair) {}
     }
+
+    /// On real threads, because each write ends on the store's own.
+    @Test func `Messages that many tasks send while writes fail arrive once and in order after a relaunch`()
+        async throws
+    {
+        let store = FlakyStore(seed: 261_201)
+        let pair = try Pair(wire, leftStore: store)
+        wire.connect()
+        pair.settle()
+        wire.disconnect()
+        await withTaskGroup { group in
+            for feature in 0..<8 {
+                group.addTask {
+                    for sequence in 1...40 as ClosedRange<UInt64> {
+                        // A message that is refused, and one that was stored although `send` threw, keeps its ID.
+                        while await !isSent(sequence, feature: "\(feature)", by: pair.left) {}
+                    }
+                }
+            }
+        }
+        #expect(store.refusals > 20)
+        store.rate = 0
+        await pair.left.close()
+        await pair.right.close()
+        let next = try Pair(wire, leftStore: store)
+        let log = Log(next.right.receiveEnvelopes())
+        wire.connect()
+        next.settle(.seconds(2))
+        let arrived = await log.atLeast(320)
+        for feature in 0..<8 {
+            let sequences = arrived.filter { $0.metadata.featureID == "\(feature)" }.map(\.metadata.sequence)
+            #expect(sequences == Array(1...40))
+        }
+        await next.left.close()
+        await next.right.close()
+    }
+}
+
+private func isSent(_ sequence: UInt64, feature: String, by sender: LinkTransport) async -> Bool {
+    do {
+        try await sender.send(envelope(sequence, feature: feature), mode: .reliableEventually, to: peer("right"))
+        return true
+    } catch {
+        return false
+    }
+}
+
+/// A store with a thread of its own that refuses some writes.
+private final class FlakyStore: SessionStore {
+    private struct State {
+        var random: SplitMix64
+        var rate = 0.3
+        var refusals = 0
+    }
+
+    private let base = MemoryStore()
+    private let state: Locked<State>
+
+    init(seed: UInt64) { state = Locked(State(random: SplitMix64(seed: seed))) }
+
+    var refusals: Int { state.withLock { $0.refusals } }
+    var rate: Double {
+        get { state.withLock { $0.rate } }
+        set { state.withLock { $0.rate = newValue } }
+    }
+
+    var durability: StoreDurability { .process }
+    func commit(_ batch: StoreBatch) throws {
+        let isRefused = state.withLock { state in
+            let isRefused = state.random.happens(rate: state.rate)
+            if isRefused { state.refusals += 1 }
+            return isRefused
+        }
+        if isRefused { throw StorageError(.full, "no room") }
+        try base.commit(batch)
+    }
+    func value(for key: String) throws -> [UInt8]? { try base.value(for: key) }
+    func catalog(prefix: String) throws -> StoreCatalog { try base.catalog(prefix: prefix) }
+    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+        try base.entries(of: journal, from: position, maxBytes: maxBytes)
+    }
+    func close() {}
 }
