@@ -1,3 +1,4 @@
+import Foundation
 public import MeshConnection
 import MeshIdentity
 public import MeshKeySync
@@ -18,7 +19,7 @@ public enum PlayerApp {
         router: StorageRouter = .shared
     ) async throws -> TransportConnection {
         let peer = SessionPeer(
-            id: isWatch ? "watch" : "phone", deviceClass: isWatch ? .watch : .phone, appInstanceID: "player",
+            id: isWatch ? "watch" : "phone", deviceClass: isWatch ? .watch : .phone, appInstanceID: UUID().uuidString,
             topology: .pairedCompanion)
         let transport = try WatchConnectivitySessionSyncTransport(localPeer: peer, store: store, clock: clock)
         let connection = TransportConnection(transport: transport, store: store, clock: clock)
