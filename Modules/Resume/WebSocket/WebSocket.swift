@@ -134,6 +134,9 @@
             planFlush(bytes.count)
         }
 
+        /// Flushes with the next messages, or without any.
+        func flushSoon() { planFlush(0) }
+
         package func ping() {
             write(.ping, ByteBuffer())
             planFlush(0)

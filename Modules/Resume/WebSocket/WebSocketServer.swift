@@ -62,11 +62,18 @@
                             // Skips the check of `Host`, because a proxy passes on the name by which the client called
                             // it.
                             if client.address == nil { policy.isSecure = true }
-                            let upgrade = Upgrade(
-                                key: key, client: bound, admission: admission, protocols: protocols, policy: policy,
-                                limits: limits, observer: observer, flushes: flushes
-                            ) { admission.value.remember(bound.value.address) }
-                            try upgrade.configure(channel)
+                            let rules = UpgradeHandler.Rules(
+                                protocols: protocols, policy: policy, limits: limits,
+                                admits: { client.enter(&admission.value, $0) },
+                                makeSocket: { agreed in
+                                    let socket = WebSocket(
+                                        key: key, observer.value, isServer: true, subprotocol: agreed, limits,
+                                        flushes: flushes.value
+                                    ) { admission.value.remember(bound.value.address) }
+                                    socket.address = client.address
+                                    return socket
+                                })
+                            try UpgradeHandler.configure(channel, rules)
                         }
                     }
                     .bind(to: address).get()
@@ -196,92 +203,6 @@
             guard admission.enter(client) else { return false }
             address = client
             return true
-        }
-    }
-
-    /// Configures the upgrade from HTTP to a WebSocket, and closes connections that take too long.
-    private struct Upgrade: Sendable {
-        let key: Int
-        let client: NIOLoopBound<SocketClient>
-        let admission: NIOLoopBoundBox<SocketAdmission>
-        let protocols: [String]
-        let policy: OriginPolicy
-        let limits: WebSocketLimits
-        let observer: NIOLoopBound<any WebSocketObserver>
-        let flushes: NIOLoopBound<SocketFlushes>
-        /// Called on the event loop when a user has authenticated on the socket.
-        let onAuthenticated: @Sendable () -> Void
-
-        func configure(_ channel: any Channel) throws {
-            let late = channel.eventLoop.scheduleTask(in: TimeAmount(limits.upgradeTimeout)) {
-                channel.close(promise: nil)
-            }
-            channel.closeFuture.whenComplete { _ in late.cancel() }
-            let upgrader = NIOWebSocketServerUpgrader(
-                maxFrameSize: limits.messageBytesMax,
-                shouldUpgrade: { channel, head in
-                    guard policy.refusal(head, port: channel.localAddress?.port) == nil,
-                        client.value.enter(&admission.value, head.headers)
-                    else {
-                        return channel.eventLoop.makeSucceededFuture(nil)
-                    }
-                    let agreed = agreed(head).map { [("Sec-WebSocket-Protocol", $0)] } ?? []
-                    return channel.eventLoop.makeSucceededFuture(HTTPHeaders(agreed))
-                },
-                upgradePipelineHandler: { channel, head in
-                    channel.eventLoop.makeCompletedFuture {
-                        late.cancel()
-                        let refusal = try channel.pipeline.syncOperations.context(handlerType: RefusingHandler.self)
-                        channel.pipeline.syncOperations.removeHandler(context: refusal, promise: nil)
-                        let socket = WebSocket(
-                            key: key, observer.value, isServer: true, subprotocol: agreed(head), limits,
-                            flushes: flushes.value, onAuthenticated: onAuthenticated)
-                        socket.address = client.value.address
-                        try channel.pipeline.syncOperations.addHandler(socket)
-                    }
-                })
-            var decoding = NIOHTTPDecoderLimitConfiguration()
-            decoding.maxHeaderListSize = 16 << 10
-            decoding.maxHeaderFieldSize = 8 << 10
-            try channel.pipeline.syncOperations.configureHTTPServerPipeline(
-                withPipeliningAssistance: false,
-                withServerUpgrade: (upgraders: [upgrader], completionHandler: { _ in }),
-                withEncoderConfiguration: .init(), withDecoderLimitConfiguration: decoding)
-            try channel.pipeline.syncOperations.addHandler(RefusingHandler(policy))
-        }
-
-        /// Returns the first supported subprotocol that the client offers.
-        private func agreed(_ head: HTTPRequestHead) -> String? {
-            let offered = head.headers[canonicalForm: "Sec-WebSocket-Protocol"]
-            return protocols.first { offered.contains(Substring($0)) }
-        }
-    }
-
-    /// Answers requests that aren't upgraded.
-    private final class RefusingHandler: ChannelInboundHandler, RemovableChannelHandler {
-        typealias InboundIn = HTTPServerRequestPart
-        typealias OutboundOut = HTTPServerResponsePart
-
-        private let policy: OriginPolicy
-        private var refusal: HTTPResponseStatus?
-
-        init(_ policy: OriginPolicy) { self.policy = policy }
-
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            let part = unwrapInboundIn(data)
-            if case .head(let head) = part { refusal = policy.refusal(head, port: context.channel.localAddress?.port) }
-            guard case .end = part else { return }
-            let headers = HTTPHeaders([("Upgrade", "websocket"), ("Connection", "close"), ("Content-Length", "0")])
-            let head = HTTPResponseHead(version: .http1_1, status: refusal ?? .upgradeRequired, headers: headers)
-            context.write(wrapOutboundOut(.head(head)), promise: nil)
-            let channel = context.channel
-            context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in channel.close(promise: nil) }
-        }
-
-        func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            // The refused upgrade request follows as an ordinary one.
-            if error as? NIOWebSocketUpgradeError == .unsupportedWebSocketTarget { return }
-            context.close(promise: nil)
         }
     }
 
