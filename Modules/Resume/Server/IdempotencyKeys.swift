@@ -6,7 +6,7 @@
     ///
     /// Deviations: a key's quotes count as part of it, and only the events' numbers are kept of an answer. A repeated
     /// request appends what the first one couldn't. Beyond `keysMax` or `sequencesMax`, or after `lifetime`, the oldest
-    /// key is forgotten.
+    /// key is forgotten, unless its request is being handled.
     struct IdempotencyKeys: Sendable {
         private struct Entry {
             /// A hash of the request with a seed that only this process has.
@@ -70,7 +70,11 @@
             entries[key] = Entry(request: request, sequences: sequences, number: number)
             ages.append((key, number, now))
             sequenceCount += count
-            while entries.count > Self.keysMax || sequenceCount > Self.sequencesMax { removeOldest() }
+            var candidates = ages.count - first
+            while entries.count > Self.keysMax || sequenceCount > Self.sequencesMax, candidates > 0 {
+                candidates -= 1
+                removeOldest(now)
+            }
             return sequences
         }
 
@@ -85,18 +89,21 @@
         }
 
         private mutating func removeOld(_ now: Duration) {
-            while first < ages.count, now - ages[first].at >= Self.lifetime { removeOldest() }
+            while first < ages.count, now - ages[first].at >= Self.lifetime { removeOldest(now) }
         }
 
-        private mutating func removeOldest() {
+        /// Removes the oldest key. One whose request is being handled becomes the newest instead.
+        private mutating func removeOldest(_ now: Duration) {
             guard first < ages.count else { return }
             let (key, number, _) = ages[first]
+            let isRunning = entries[key].map { $0.number == number && $0.isRunning } ?? false
+            if isRunning { ages.append((key, number, now)) }
             first += 1
             if first * 2 >= ages.count {
                 ages.removeFirst(first)
                 first = 0
             }
-            remove(key, number)
+            if !isRunning { remove(key, number) }
         }
 
         private mutating func remove(_ key: String, _ number: Int) {

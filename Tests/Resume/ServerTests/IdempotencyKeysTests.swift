@@ -59,9 +59,33 @@
             #expect(try keys.begin("0", request: 0, count: 1, .zero) == [nil])
             for number in 0..<2 * IdempotencyKeys.sequencesMax / PublishedEvent.batchMax {
                 _ = try keys.begin("batch \(number)", request: 0, count: PublishedEvent.batchMax, .zero)
+                keys.end("batch \(number)", [UInt64?](repeating: 1, count: PublishedEvent.batchMax))
             }
             #expect(keys.sequenceCount == IdempotencyKeys.sequencesMax)
             #expect(keys.count == IdempotencyKeys.sequencesMax / PublishedEvent.batchMax)
+        }
+
+        @Test func `The key of a request that is being handled isn't forgotten`() throws {
+            var keys = IdempotencyKeys()
+            _ = try keys.begin("slow", request: 0, count: 1, .zero)
+            for number in 0...2 * IdempotencyKeys.keysMax {
+                _ = try keys.begin("\(number)", request: 0, count: 1, .zero)
+                keys.end("\(number)", [1])
+            }
+            #expect(keys.count == IdempotencyKeys.keysMax)
+            let late = IdempotencyKeys.lifetime * 2
+            #expect(
+                code { () throws(PublishingError) in
+                    _ = try keys.begin("slow", request: 0, count: 1, late)
+                } == .inProgress)
+            #expect(keys.count == 1)
+            keys.end("slow", [7])
+            #expect(try keys.begin("slow", request: 0, count: 1, late) == [7])
+            // Even if the bound can't be kept.
+            for number in 0..<200 {
+                _ = try keys.begin("batch \(number)", request: 0, count: PublishedEvent.batchMax, late)
+            }
+            #expect(keys.sequenceCount == 200 * PublishedEvent.batchMax + 1)
         }
 
         @Test(arguments: [["a", "a"], [""], ["a b"], ["é"], [String(repeating: "x", count: 129)]])
