@@ -304,6 +304,40 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         await world.settle(until: { isOne(lobbies) && lobbies[0].invitation?.number == 60_001 })
     }
 
+    @Test func `a paired device that is no member can't write itself or others into a session, nor members out of it`()
+        async throws
+    {
+        let world = VirtualWorld(seed: 1)
+        let liar = world.transport(tablet)
+        let lobbies = await start(["phone", "watch"], in: world, areOwn: false)
+        await lobbies[0].open()
+        await world.settle(until: {
+            isOne(lobbies) && lobbies.allSatisfy { $0.invitation?.members.count == 2 && $0.session?.isMember == true }
+        })
+        let first = try #require(lobbies[0].invitation)
+        let own = SessionSource(peerID: "tablet", incarnation: 9)
+        func sources(_ names: String...) -> [SessionSource] {
+            names.map { SessionSource(peerID: $0, incarnation: 1) }
+        }
+        let invented = (0..<15).map { SessionSource(peerID: "a\($0)", incarnation: 1) }
+        let lies: [(members: [SessionSource], latecomers: [SessionSource])] = [
+            (first.members, [own]), (first.members, [own] + sources("server")),
+            (first.members, [own] + invented.prefix(13)), ([own] + invented, []), ([own], []),
+        ]
+        for (revision, lie) in lies.enumerated() {
+            let heard = SessionInvitation(
+                sessionID: first.sessionID, number: first.number, openedAt: first.openedAt, members: lie.members,
+                latecomers: lie.latecomers)
+            try await liar.sendSnapshot(
+                notice(heard, UInt64(revision + 1), incarnation: 9), mode: .latestSnapshot, to: nil)
+            await world.settle()
+            for lobby in lobbies {
+                #expect(lobby.invitation == first && lobby.part == .member, "lie \(revision)")
+                #expect(lobby.session?.memberIDs.sorted() == ["phone", "watch"], "lie \(revision)")
+            }
+        }
+    }
+
     /// Regression: a liar led one device ahead by several steps. The other one refused its number for good (seed 261130000106000094
     /// of `simulate liar`).
     @Test func `Devices meet again although a liar has led one of them far ahead`() async throws {
@@ -385,12 +419,13 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
 
     private func start(
         _ names: [String], in world: VirtualWorld, isFirst: Bool = true, membersMax: Int = 16,
-        store: (any SessionStore)? = nil
+        store: (any SessionStore)? = nil, areOwn: Bool = true
     ) async -> [CounterLobby] {
         let lobbies = names.enumerated().map { index, name in
             let peer = SessionPeer(
                 id: name, deviceClass: .unknown, appInstanceID: "\(name).1", topology: .localNetwork)
-            let transport = world.transport(peer)
+            let transport: any SessionSyncTransport =
+                areOwn ? world.transport(peer) : OthersTransport(wrapped: world.transport(peer))
             let configuration = world.configuration(incarnation: UInt32(index + (isFirst ? 1 : 50))) {
                 $0.audience = .everyPeer
             }
@@ -429,4 +464,11 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         lobbies.allSatisfy { $0.session != nil && $0.part == .member }
             && Set(lobbies.map { $0.session?.sessionID }).count == 1
     }
+}
+
+/// A transport whose peers belong to other users.
+private struct OthersTransport: WrappingTransport {
+    let wrapped: any SessionSyncTransport
+
+    func isOwn(_ peerID: String) -> Bool { false }
 }

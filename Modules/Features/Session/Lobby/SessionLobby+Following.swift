@@ -22,6 +22,7 @@ extension SessionLobby {
         var heard = heard
         if let invitation {
             if invitation.isOfOneSession(as: heard) {
+                guard mayAdd(heard, from: peerID, to: invitation) else { return }
                 heard = invitation.merged(with: heard)
                 guard heard != invitation else { return }
             } else {
@@ -32,6 +33,20 @@ extension SessionLobby {
         updateMembership()
         publish()
         followInvitation()
+    }
+
+    /// Returns true if a device may add others to the present session, and adds only. Every paired device hears of the
+    /// session, so it could write itself in, or write others out.
+    private func mayAdd(_ heard: SessionInvitation, from peerID: String?, to present: SessionInvitation) -> Bool {
+        guard let peerID else { return true }
+        // An opener that is still alone takes the first device that appears.
+        let isAlone = present.allDevices.count == 1
+        let isTrusted =
+            isAlone || present.includes(peerID) || transport.isOwn(peerID) || session?.memberIDs.contains(peerID) == true
+        // A group of more than two was named by its opener, so it is the same on all devices.
+        let isSameGroup = present.members == heard.members || max(present.members.count, heard.members.count) <= 2
+        let merged = Set(present.merged(with: heard).allDevices.map(\.peerID))
+        return isTrusted && isSameGroup && merged.isSuperset(of: present.allDevices.map(\.peerID))
     }
 
     /// Returns true if an invitation's number isn't too far above the present one.
