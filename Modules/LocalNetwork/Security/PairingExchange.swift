@@ -208,7 +208,8 @@
             case .secret:
                 guard isProof(reveal.field, of: .initiator) else { throw .wrongSecret }
                 stage = .ended
-                return [send(.agreement, field: agreement(of: .responder)), paired]
+                // In this order, so that the initiator pairs only if the responder could.
+                return [paired, send(.agreement, field: agreement(of: .responder))]
             }
         }
 

@@ -8,10 +8,12 @@
     /// peers' identities.
     ///
     /// It sends a notice when a peer becomes reachable and when there is a new statement, until the peer answers. An
-    /// answer that can't be sent is owed until the peer is reachable, because the peer doesn't ask twice. Without lost
-    /// peers it sends nothing. Safe to use from any thread.
+    /// answer that can't be sent is owed until the peer is reachable, because the peer doesn't ask twice. For the same
+    /// reason a received notice that can't be stored is kept and tried again. Without lost peers it sends nothing. Safe to
+    /// use from any thread.
     ///
-    /// Bounds: one notice of at most `RevocationNotice.bytesMax` bytes waits per peer. A newer one replaces it.
+    /// Bounds: in each direction one notice of at most `RevocationNotice.bytesMax` bytes waits per peer. A newer one
+    /// replaces it.
     package final class RevocationCarrier: Sendable {
         static let featureID = "sessionmesh.revocations"
         /// The scope of a feature that belongs to no session.
@@ -26,6 +28,8 @@
             /// The number of the latest notice sent to the peer.
             var sentNumber: UInt64 = 0
             var eventID: UUID?
+            /// The peer's notice that couldn't be stored.
+            var unstored: RevocationNotice?
         }
 
         private struct State {
@@ -35,6 +39,7 @@
 
         private let trustedPeers: TrustedPeers
         private let transport: @Sendable () -> (any SessionSyncTransport)?
+        private let wait: @Sendable (Duration) async throws -> Void
         private let state = Locked(State())
         private let tasks = OwnedTasks()
 
@@ -43,11 +48,13 @@
         /// - Parameters:
         ///   - transport: A transport that hasn't started, and whose peer IDs are those of the peers' keys.
         ///   - current: Returns the same transport, or nil once it was released. It must hold the transport weakly.
+        ///   - wait: Waits before the trusted peers' file is tried again.
         package init(
             _ trustedPeers: TrustedPeers, over transport: any SessionSyncTransport,
-            current: @escaping @Sendable () -> (any SessionSyncTransport)?
+            current: @escaping @Sendable () -> (any SessionSyncTransport)?,
+            wait: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
         ) {
-            (self.trustedPeers, self.transport) = (trustedPeers, current)
+            (self.trustedPeers, self.transport, self.wait) = (trustedPeers, current, wait)
             let notices = transport.envelopeBatches { $0.featureID == Self.featureID }
             let (reachability, ledgers) = (transport.reachabilityChanges(), trustedPeers.ledgerTopic.subscribe())
             tasks.hold([
@@ -65,9 +72,38 @@
                 envelope.encodedByteCount ?? 0 <= 2 * RevocationNotice.bytesMax,
                 let notice = (try? envelope.decodePayload(as: [UInt8].self)).flatMap({ RevocationNotice($0) })
             else { return }
-            // If the notice can't be stored, don't answer, so that the sender repeats it.
-            guard (try? trustedPeers.process(notice, from: sender)) != nil, notice.wantsAnswer else { return }
-            send(to: sender, answering: notice.number)
+            if !isProcessed(notice, from: sender) { processLater(notice, from: sender) }
+        }
+
+        /// Stores a notice and answers it. Returns false if it can't be stored.
+        private func isProcessed(_ notice: RevocationNotice, from sender: PeerID) -> Bool {
+            guard (try? trustedPeers.process(notice, from: sender)) != nil else { return false }
+            if notice.wantsAnswer { send(to: sender, answering: notice.number) }
+            return true
+        }
+
+        private func processLater(_ notice: RevocationNotice, from sender: PeerID) {
+            let isFirst = state.withLock { state in
+                let isFirst = state.progress[sender]?.unstored == nil
+                state.progress[sender, default: Progress()].unstored = notice
+                return isFirst
+            }
+            guard isFirst else { return }
+            Task { [weak self, wait] in
+                var backoff = Backoff(from: .seconds(1), to: .seconds(300))
+                while (try? await wait(backoff.next())) != nil, self?.hasUnstored(from: sender) == true {}
+            }
+        }
+
+        /// Tries the peer's waiting notice again. Returns true if it must wait on.
+        private func hasUnstored(from sender: PeerID) -> Bool {
+            guard let notice = state.withLock({ $0.progress[sender]?.unstored }) else { return false }
+            guard !trustedPeers.contains(sender) || isProcessed(notice, from: sender) else { return true }
+            return state.withLock { state in
+                // A newer one may have come meanwhile.
+                if state.progress[sender]?.unstored == notice { state.progress[sender]?.unstored = nil }
+                return state.progress[sender]?.unstored != nil
+            }
         }
 
         private func receive(_ change: SessionPeerReachability) {
@@ -76,7 +112,7 @@
                 state.reachable[id] = change.isReachable ? peer : nil
                 // A notice may arrive before the news that its sender is reachable.
                 let isOwed = state.progress[id].map { $0.isWanted || $0.isSending } ?? false
-                if !change.isReachable, !isOwed { state.progress[id] = nil }
+                if !change.isReachable, !isOwed, state.progress[id]?.unstored == nil { state.progress[id] = nil }
                 return isOwed
             }
             guard change.isReachable else { return }

@@ -46,6 +46,34 @@
             try await eventually("the statement") { transport.answers == [7, 7] }
         }
 
+        @Test func `a notice that can't be stored is processed, and answered, once it can`() async throws {
+            let folder = URL.temporaryDirectory.appending(path: UUID().uuidString)
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let file = folder.appending(path: "peers").path
+            let trusted = try TrustedPeers(file: file)
+            for id in [Self.phone, Self.watch] { try trusted.trust(TrustedPeer(id: id, name: "test", isOwn: true)) }
+            let transport = NoticeTransport(localPeer: .of(Self.tablet))
+            let waits = Locked(0)
+            let carrier = RevocationCarrier(trusted, over: transport) { [weak transport] in
+                transport
+            } wait: { _ in
+                waits.withLock { $0 += 1 }
+                await Task.yield()
+            }
+            transport.inbox.deliver(SessionPeerReachability(true, peer: .of(Self.phone)))
+            // Others may write to the file now, so it isn't believed.
+            try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: file)
+            transport.inbox.deliver(try notice(number: 7))
+            try await eventually("more tries") { waits.withLock { $0 > 2 } }
+            #expect(transport.answers.isEmpty && trusted.lossReports.isEmpty)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+            try await eventually("the answer") { transport.answers == [7] }
+            #expect(!trusted.lossReports.isEmpty)
+            withExtendedLifetime(carrier) {}
+        }
+
         /// The phone's notice that the watch is lost.
         private func notice(number: UInt64) throws -> AnySessionSyncEnvelope {
             let notice = RevocationNotice(

@@ -77,6 +77,25 @@
             #expect(seen[0].count == 6)
         }
 
+        @Test("A device that can't trust another one doesn't let it pair either")
+        func full() async throws {
+            let (phone, watch) = (Device(name: "Phone"), Device(name: "Watch", regardsAsOwn: true))
+            for number in 0..<UInt8(TrustedPeers.administratorsMax) {
+                let id = PeerIdentity().peerID
+                try watch.trusted.trust(
+                    TrustedPeer(id: id, name: "\(number)", isOwn: true, isAdministrator: true))
+            }
+            let secret = PairingSecret()
+            let waiting = watch.pairing(.secret(secret))
+            async let back = Self.outcome { try await waiting.run() }
+            try await eventually("a port") { waiting.port != nil }
+            let place = UDPManualPeer(host: "127.0.0.1", port: try #require(waiting.port))
+            let there = await Self.outcome { try await phone.pairing(.secret(secret), at: place).run() }
+            #expect(Self.code(there) != nil)
+            #expect(Self.code(await back) != nil)
+            #expect(!phone.trusts(watch) && !watch.trusts(phone))
+        }
+
         @Test("A device at a known address pairs with a secret, and is then admitted by a link")
         func secret() async throws {
             let (phone, watch) = (Device(name: "Phone"), Device(name: "Watch"))

@@ -258,13 +258,19 @@
         }
 
         private func perform(_ steps: [PairingStep], with connection: PairingConnection) {
-            for step in steps {
-                switch step {
-                case .send(let message): connection.send(message)
-                case .compare(let code): ask(code, connection)
-                case .paired(let name): paired(name, connection)
+            var peer: TrustedPeer?
+            do {
+                for step in steps {
+                    switch step {
+                    case .send(let message): connection.send(message)
+                    case .compare(let code): ask(code, connection)
+                    case .paired(let name): peer = try paired(name, connection)
+                    }
                 }
+            } catch {
+                return finish(.failure(error))
             }
+            if let peer { finish(.success(peer)) }
         }
 
         private func ask(_ code: String, _ connection: PairingConnection) {
@@ -282,16 +288,12 @@
             if !agrees { finish(.failure(UDPPairingError(.declined, "the user declined: the codes differ"))) }
         }
 
-        private func paired(_ name: String, _ connection: PairingConnection) {
-            guard let id = connection.peer else { return }
+        private func paired(_ name: String, _ connection: PairingConnection) throws(SecurityError) -> TrustedPeer? {
+            guard let id = connection.peer else { return nil }
             let peer = TrustedPeer(
                 id: id, name: name, isOwn: configuration.isOwn, isAdministrator: configuration.isAdministrator)
-            do {
-                try configuration.trustedPeers.trust(peer)
-                finish(.success(peer))
-            } catch {
-                finish(.failure(error))
-            }
+            try configuration.trustedPeers.trust(peer)
+            return peer
         }
 
         /// Handles the end of a connection. If the other side has already sent a message over it, the pairing fails,

@@ -87,9 +87,7 @@
             timer.cancel()
             // Sends the last message of the exchange.
             await client.close()
-            let peer = try outcome.get()
-            try trustedPeers.trust(peer)
-            return peer
+            return try outcome.get()
         }
 
         private func wait(_ waiter: CheckedContinuation<Outcome, Never>) {
@@ -128,14 +126,18 @@
         fileprivate func refused(_ reason: String) { state.withLock { $0.lastRefusal = reason } }
 
         private func perform(_ steps: [MQTTPairingCore.Step]) {
+            var trusted: TrustedPeer?
             for step in steps {
                 switch step {
                 case .publish(let bytes):
                     // If this fails, the next connection repeats only the announcement, so the pairing may time out.
                     try? client.publish(RelayMessage(topic: topic, bytes: bytes))
-                case .paired(let peer): end(.success(peer))
+                case .paired(let peer):
+                    do { try trustedPeers.trust(peer) } catch { return end(.failure(error)) }
+                    trusted = peer
                 }
             }
+            if let trusted { end(.success(trusted)) }
         }
     }
 
