@@ -93,7 +93,7 @@ extension StorageRouter {
         report(refused: message.refused.map(\.key), by: sender)
         // Values that couldn't be written aren't confirmed, so the peer sends them again.
         received.formUnion(changed)
-        do { try persist() } catch { return }
+        do { try persist() } catch { return planWrite(connection) }
         await pump()
     }
 

@@ -243,6 +243,27 @@ import Testing
         #expect(try await world.run { shown.withLock { $0 } == 7 })
     }
 
+    /// Regression: nothing planned the write, so the value was shown only after the peer's next message.
+    @Test func `A received value that the store rejected once is shown without another message or change`() async throws
+    {
+        let store = FailingStore()
+        let world = try RouterWorld { $0 == "watch" ? store : MemoryStore() as any SessionStore }
+        try await world.attachAll()
+        try await world.run(for: .seconds(10))
+        let (router, shown) = (world["watch"].router, Locked<Int?>(nil))
+        let values = await router.values(of: volume)
+        let reader = Task { for await value in values { shown.withLock { $0 = value } } }
+        defer { reader.cancel() }
+        store.isFailing.withLock { $0 = true }
+        try await world["phone"].router.set(7, for: volume)
+        #expect(try await world.run { try await router.get(volume) == 7 })
+        // The phone stays in reach but sends nothing more.
+        await world["phone"].router.detach()
+        store.isFailing.withLock { $0 = false }
+        #expect(try await world.run(for: .seconds(10)) { shown.withLock { $0 } == 7 })
+        #expect(try store.value(for: StorageRouter.storeKey(of: "volume")) != nil)
+    }
+
     /// Regression: a watch that is off for days stays in reach, because the platform keeps messages for it. The router repeated
     /// the keys every 5 minutes, and the platform kept every repetition.
     @Test func `A message waiting in the transport isn't repeated, and a lost one is`() async throws {
