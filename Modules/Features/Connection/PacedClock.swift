@@ -11,7 +11,7 @@ import MeshIdentity
 /// device's clock ahead, other peers refuse that device's values until their own clocks have caught up. All clocks
 /// advance at the same pace, so catching up takes about as long as the attack took.
 struct PacedClock: Sendable {
-    private static let stepMax: UInt64 = 1 << 16
+    fileprivate static let stepMax: UInt64 = 1 << 16
     private static let stepTime = Duration.seconds(1)
 
     private var clock = HybridLogicalClock()
@@ -34,4 +34,9 @@ struct PacedClock: Sendable {
     mutating func resume(at stamp: HybridTimestamp) {
         if stamp.isUsable, stamp > clock.latest { clock = HybridLogicalClock(latest: stamp) }
     }
+}
+
+extension HybridTimestamp {
+    /// True if a `PacedClock` can follow peers to this timestamp within 2^32 seconds (136 years).
+    package var isAttainable: Bool { rawValue < Self.ceiling.rawValue + PacedClock.stepMax << 32 }
 }

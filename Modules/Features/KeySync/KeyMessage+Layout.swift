@@ -1,4 +1,5 @@
 import Foundation
+import MeshConnection
 import MeshIdentity
 import MeshRegister
 import MeshWire
@@ -131,7 +132,8 @@ extension StateEntry {
             let stamp = HybridTimestamp(rawValue: try reader.readUInt64())
             let version = StateVersion(stamp: stamp, author: try reader.readString())
             let entry = StateEntry(version: version, bytes: try reader.readOptionalData())
-            guard reader.isAtEnd, stamp.isPlausible else {
+            // A higher stamp would move the clock to where peers refuse its stamps. Earlier versions stored such values.
+            guard reader.isAtEnd, stamp.isAttainable else {
                 throw WireError(.corrupted, "the key has extra bytes or an implausible stamp")
             }
             return entry

@@ -100,7 +100,8 @@ extension StorageRouter {
     /// Moves the clock beyond the received stamps, so that the next change here replaces the received ones. Returns false if
     /// the clock can't follow.
     private func follow(_ message: KeyMessage, _ connection: any SessionConnection) -> Bool {
-        guard let newest = message.items.map(\.entry.version.stamp).max() else { return true }
+        let stamps = message.items.map(\.entry.version.stamp) + [message.piece?.name.version.stamp].compactMap { $0 }
+        guard let newest = stamps.max() else { return true }
         connection.observe(newest)
         return newest < connection.stamp()
     }
