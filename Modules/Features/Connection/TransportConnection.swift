@@ -109,17 +109,24 @@ extension TransportConnection {
     public func route(
         featureID: String, to handler: @escaping @Sendable (AnySessionSyncEnvelope) async -> Void
     ) throws(ConnectionError) -> EnvelopeRoute {
-        let isFree = waiting.withLock { waiting in
-            guard queue(of: featureID) == nil else { return false }
+        let backlog = waiting.withLock { waiting -> EnvelopeBacklog? in
+            guard queue(of: featureID) == nil else { return nil }
             let queue = EnvelopeQueue(waiting: waiting.take(featureID), handler: handler) { [weak self] entry in
                 self?.waiting.withLock { $0.forget(entry) }
             }
             state.withLock { $0.routes[featureID] = queue }
-            return true
+            return queue.backlog
         }
-        guard isFree else { throw .idInUse(id: featureID) }
+        guard let backlog else { throw .idInUse(id: featureID) }
         return EnvelopeRoute(featureID: featureID) { [weak self] in
-            self?.state.withLock { $0.routes[featureID] = nil }
+            guard let self else {
+                _ = backlog.end()
+                return
+            }
+            waiting.withLock { waiting in
+                state.withLock { $0.routes[featureID] = nil }
+                waiting.putBack(backlog.end(), of: featureID)
+            }
         }
     }
 
@@ -128,14 +135,16 @@ extension TransportConnection {
         let metadata = envelope.metadata
         guard metadata.sessionID == sessionID else { return }
         let feature = metadata.featureID
-        if let queue = queue(of: feature) { return await queue.take(envelope) }
-        guard feature.hasPrefix(Self.featurePrefix) else { return }
-        let (late, dropped) = waiting.withLock { waiting -> (EnvelopeQueue?, AnySessionSyncEnvelope?) in
-            if let queue = queue(of: feature) { return (queue, nil) }
-            return (nil, waiting.keep(envelope))
-        }
-        await late?.take(envelope)
-        if let dropped { noteDropped(dropped) }
+        var queue = queue(of: feature)
+        repeat {
+            if let queue, await queue.take(envelope) { return }
+            guard feature.hasPrefix(Self.featurePrefix) else { return }
+            let dropped = waiting.withLock { waiting -> AnySessionSyncEnvelope? in
+                queue = self.queue(of: feature)
+                return queue == nil ? waiting.keep(envelope) : nil
+            }
+            if let dropped { noteDropped(dropped) }
+        } while queue != nil
     }
 
     private func queue(of featureID: String) -> EnvelopeQueue? { state.withLock { $0.routes[featureID] } }

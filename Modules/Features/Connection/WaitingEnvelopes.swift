@@ -71,6 +71,14 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
         return entries
     }
 
+    /// Puts back envelopes that `take` returned and no handler has seen, in front of later ones. They were in memory all
+    /// the time, so there is no bound to check.
+    mutating func putBack(_ entries: [Entry], of feature: String) {
+        guard !entries.isEmpty else { return }
+        bytes += Self.size(of: entries)
+        features[feature, default: []].insert(contentsOf: entries, at: 0)
+    }
+
     private static func size(of entries: [Entry]) -> Int {
         entries.reduce(0) { $0 + size(of: $1.envelope) }
     }

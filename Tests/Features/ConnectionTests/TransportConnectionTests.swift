@@ -129,6 +129,42 @@ import Testing
         withExtendedLifetime((unwanted, cutRoute, route, never)) {}
     }
 
+    /// Regression: the queue of a released route called its dead handler for each envelope, and then deleted them.
+    @Test(arguments: [false, true])
+    func `Envelopes behind a slow handler wait for the next route once theirs is released`(hasStore: Bool) async throws
+    {
+        let store = MemoryStore()
+        let connection = TransportConnection(transport: loopback(), store: hasStore ? store : nil)
+        for sequence in 1...4 as ClosedRange<UInt64> {
+            await connection.pass(try envelope(sequence, "sessionmesh.a"))
+        }
+        let (begun, gate) = (Recorder(), AsyncStream<Void>.makeStream())
+        var route: EnvelopeRoute? = try connection.route(featureID: "sessionmesh.a") { envelope in
+            begun.note(envelope)
+            if envelope.metadata.sequence == 1 { for await _ in gate.stream {} }
+        }
+        #expect(await begun.sequences(1) == [1])
+        let last = try envelope(5, "sessionmesh.a")
+        let passing = Task { await connection.pass(last) }
+        for _ in 0..<100 { await Task.yield() }
+        withExtendedLifetime(route) {}
+        route = nil
+        gate.continuation.finish()
+        await passing.value
+        #expect(await begun.sequences(1) == [1])
+        if hasStore {
+            // The store also keeps the envelope whose handler hadn't returned.
+            #expect(try store.catalog(prefix: WaitingEnvelopes.root).journals.map(\.positions) == [1..<6])
+        }
+        let recorder = Recorder()
+        let next = try connection.route(featureID: "sessionmesh.a") { recorder.note($0) }
+        await connection.pass(try envelope(6, "sessionmesh.a"))
+        #expect(await recorder.sequences(5) == [2, 3, 4, 5, 6])
+        await eventually { (try? WaitingEnvelopes.journals(in: store)) == [] }
+        #expect(try WaitingEnvelopes.journals(in: store).isEmpty)
+        withExtendedLifetime(next) {}
+    }
+
     @Test func `An envelope dropped for lack of space leaves the store too, and is reported`() async throws {
         let store = MemoryStore()
         let connection = TransportConnection(transport: loopback(), store: store)
