@@ -1,6 +1,7 @@
 import Foundation
 import MeshBase
 import MeshConnection
+import MeshIdentity
 import MeshScenarioTransport
 import Testing
 
@@ -37,6 +38,28 @@ import Testing
         await pair.settle(steps: 50)
         #expect(try FileManager.default.contentsOfDirectory(atPath: pair.watch.folder.path).isEmpty)
         #expect(pair.phone.storedNames.isEmpty)
+    }
+
+    /// Regression: an empty file is complete without an answer from its sender, so the late offer imported it again.
+    @Test func `An offer that arrives after its transfer has ended imports nothing`() async throws {
+        let pair = try TestPair(seed: 65)
+        try pair.phone.launch()
+        try pair.watch.launch()
+        let transfer = try await pair.begin(pair.makeFile("track.gpx", bytes: 0))
+        await pair.settle { !transfer.isTransferring }
+        await pair.settle(steps: 50)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: pair.watch.folder.path).isEmpty)
+        let header = FileHeader(
+            id: transfer.id, name: "track.gpx", byteCount: 0, digest: FileHeader.noDigest, metadata: nil,
+            isCarried: false)
+        let metadata = SessionSyncMetadata(
+            sessionID: TransportConnection.sharedScope, featureID: FileMessage.featureID, sourcePeerID: "phone",
+            sequence: 0, causalTimestamp: pair.network.now, payloadType: FileMessage.payloadType)
+        let message = FileMessage.offer(header, chunkBytesMax: 1000)
+        let envelope = try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: message))
+        await pair.watch.connection?.pass(envelope)
+        await pair.settle(steps: 50)
+        #expect(pair.watch.imports == ["track.gpx": 1])
     }
 
     @Test func `Both sides report what happens`() async throws {

@@ -29,8 +29,8 @@ import MeshIdentity
 ///
 /// Calls block while the disk works. Safe to use from any thread.
 final class FileInbox: Sendable {
-    /// Maximum number of imported files that are remembered until their sender confirms. Beyond it, the first element
-    /// of `imported` is dropped.
+    /// Maximum number of imported files that are remembered until their sender confirms, and of those that are remembered
+    /// afterwards. Beyond it, the first element of `imported` or `settled` is dropped.
     static let importedMax = 1024
 
     enum Status: Equatable {
@@ -62,6 +62,8 @@ final class FileInbox: Sendable {
         var reserved: [String: UInt64] = [:]
         /// Keys of imported files: those of earlier launches in the order of their folders' names, then others, oldest first.
         var imported: [String] = []
+        /// Keys of imported files whose sender has confirmed, oldest first. In memory only, for offers that arrive late.
+        var settled: [String] = []
         /// Indicates whether `restore` has read the folders of earlier launches.
         var isRead = false
     }
@@ -105,7 +107,9 @@ final class FileInbox: Sendable {
 
     private static let formerKeyBytes = 32
 
-    func isImported(_ key: String) -> Bool { state.withLock { $0.imported.contains(key) } }
+    func isImported(_ key: String) -> Bool {
+        state.withLock { $0.imported.contains(key) || $0.settled.contains(key) }
+    }
     /// Indicates whether a file is arriving, or waits for the app.
     func holds(_ key: String) -> Bool { state.withLock { $0.reserved[key] != nil } }
 }
@@ -341,6 +345,13 @@ extension FileInbox {
             return state.imported.count > Self.importedMax ? state.imported.first : nil
         }
         if let forgotten { discard(forgotten) }
+    }
+
+    /// Deletes the note that a file was imported, because its sender has confirmed.
+    func settle(_ key: String) {
+        guard state.withLock({ $0.imported.contains(key) }) else { return }
+        discard(key)
+        state.withLock { $0.settled = ($0.settled + [key]).suffix(Self.importedMax) }
     }
 
     /// Deletes everything about a file, including the note that it was imported.

@@ -300,9 +300,7 @@ extension FileExchange {
         drop(key, .cancelled)
     }
 
-    func settled(_ key: String) {
-        if inbox.isImported(key) { inbox.discard(key) }
-    }
+    func settled(_ key: String) { inbox.settle(key) }
 
     private func fail(_ key: String, _ error: ConnectionError) {
         guard let file = incoming[key] else { return }
