@@ -256,6 +256,33 @@ final class Meter: Sendable {
         #expect(try FileManager.default.contentsOfDirectory(atPath: pair.watch.folder.path).isEmpty)
     }
 
+    /// Regression: nothing tried again to delete the record, so a relaunch sent a file that the user had cancelled.
+    @Test(arguments: [false, true])
+    func `A cancelled transfer that the store couldn't delete isn't sent after a relaunch`(
+        hasNewTransfer: Bool
+    ) async throws {
+        let pair = try TestPair(seed: 64)
+        try pair.phone.launch()
+        _ = try await pair.begin(pair.makeFile("a.bin", bytes: 1000))
+        pair.phone.store.failsCommits = true
+        pair.phone.files?.cancelAllFileTransfers()
+        await pair.settle(steps: 1200)
+        pair.phone.store.failsCommits = false
+        if hasNewTransfer {
+            // Its record and the deletion are one write.
+            _ = try await pair.begin(pair.makeFile("b.bin", bytes: 1000))
+        } else {
+            await pair.settle(steps: 1200)
+        }
+        await pair.phone.crash()
+        #expect(pair.phone.storedNames.count == (hasNewTransfer ? 1 : 0))
+        try pair.phone.launch()
+        try pair.watch.launch()
+        await pair.settle(steps: 500)
+        #expect(pair.phone.storedNames.isEmpty)
+        #expect(pair.watch.imports == (hasNewTransfer ? ["b.bin": 1] : [:]))
+    }
+
     @Test func `While the store can't be read, no peer is told that a transfer doesn't exist`() async throws {
         let pair = try TestPair(seed: 60)
         try pair.phone.launch()

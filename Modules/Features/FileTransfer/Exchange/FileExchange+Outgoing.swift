@@ -122,7 +122,9 @@ extension FileExchange {
         do {
             var batch = StoreBatch()
             batch.set(Array(try JSONEncoder().encode(record)), for: OutgoingRecord.storeKey(record.header.id))
+            for id in undeleted { batch.removeValue(for: OutgoingRecord.storeKey(id)) }
             try store.commit(batch)
+            undeleted = []
         } catch {
             throw ConnectionError(error)
         }
@@ -300,18 +302,33 @@ extension FileExchange {
         if transfer.record.header.isCarried { carrier?.cancel(id) }
         // On success a record that can't be deleted does no harm: the next launch offers the file, and the peer answers
         // `imported`.
-        if error != nil { _ = forget(id) }
+        if error != nil, !forget(id) {
+            undeleted.insert(id)
+            timer.wake(at: deletions.plan(at: now))
+        }
         let url = URL(fileURLWithPath: transfer.path)
         report(error.map { .fileTransferFailed(fileURL: url, error: $0) } ?? .fileTransferCompleted(fileURL: url))
         events.yield(.ended(.outgoing(id), error))
     }
 
-    /// - Returns: true if the store has deleted the record.
-    private func forget(_ id: UUID) -> Bool {
+    /// Deletes a record, together with those that the store couldn't delete before.
+    /// - Returns: true if the store has deleted it.
+    private func forget(_ id: UUID) -> Bool { delete(undeleted.union([id])) }
+
+    private func delete(_ ids: Set<UUID>) -> Bool {
         guard let store = connection.store else { return true }
         var batch = StoreBatch()
-        batch.removeValue(for: OutgoingRecord.storeKey(id))
-        return (try? store.commit(batch)) != nil
+        for id in ids { batch.removeValue(for: OutgoingRecord.storeKey(id)) }
+        guard (try? store.commit(batch)) != nil else { return false }
+        undeleted.subtract(ids)
+        return true
+    }
+
+    /// Tries again to delete the records that the store couldn't delete.
+    func deleteRecords() {
+        guard !undeleted.isEmpty else { return deletions.reset() }
+        guard deletions.takeDue(at: now) else { return timer.wake(at: deletions.dueAt) }
+        if !delete(undeleted) { timer.wake(at: deletions.plan(at: now)) }
     }
 }
 

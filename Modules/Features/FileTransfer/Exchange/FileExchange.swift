@@ -42,6 +42,11 @@ actor FileExchange {
     var starting: Set<UUID> = []
     /// Files of earlier launches with a changed date or inode, in the order of hashing. The first is being hashed.
     var rehashQueue: [UUID] = []
+    /// Failed transfers whose records the store couldn't delete. A relaunch would send their files. At most
+    /// `FileTransferLimits.outstandingMax`, because each record that the store accepts is written with their deletion.
+    var undeleted: Set<UUID> = []
+    /// The schedule for deleting them.
+    var deletions = RetryPlan(from: FileExchange.offerPatience, to: .seconds(60))
     var arrivals: UInt64 = 0
     /// The schedule of checks for files that the app has moved away.
     var claims = RetryPlan(from: .seconds(1), to: .seconds(60))
@@ -208,6 +213,7 @@ extension FileExchange {
         }
         for id in outgoing.keys.sorted(by: { $0.uuidString < $1.uuidString }) { repeatOffer(id) }
         checkUnclaimed()
+        deleteRecords()
     }
 
     func reachabilityChanged(_ change: SessionPeerReachability) {
