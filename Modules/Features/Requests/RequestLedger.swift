@@ -72,22 +72,29 @@ actor RequestLedger {
     private var replyBytes = 0
     private var oldestReplyIndex = 0
     private var journal = StoreJournal(RequestLedger.journalName)
-    private var isLoaded = false
+    /// True once the store was read. True at once if there is none.
+    private(set) var isLoaded: Bool
 
     /// - Parameter wall: returns milliseconds since 1970.
     init(store: (any SessionStore)?, wall: @escaping @Sendable () -> UInt64) {
         self.store = store
         self.wall = wall
+        isLoaded = store == nil
     }
 
     var count: Int { entries.count }
 
-    func knows(_ key: RequestKey) -> Bool { entries[key] != nil }
+    /// - Throws: `StorageError` before `load` has succeeded.
+    func knows(_ key: RequestKey) throws -> Bool {
+        try checkIsLoaded()
+        return entries[key] != nil
+    }
 
     /// Takes a request if it is new, and returns its status.
     /// - Parameter isKept: true to write the request to the store, because the peer won't send it again.
-    /// - Throws: `StorageError`. Then the request wasn't taken.
+    /// - Throws: `StorageError`, always before `load` has succeeded. Then the request wasn't taken.
     func take(_ request: RequestMessage, as key: RequestKey, isKept: Bool) throws -> Status {
+        try checkIsLoaded()
         if let entry = entries[key] {
             switch entry.phase {
             case .taken where isKept && entry.position == nil:
@@ -105,6 +112,11 @@ actor RequestLedger {
         order.append(key)
         evictIfNeeded()
         return .new
+    }
+
+    /// An unread ledger would take a duplicate for a new request, and later truncate records that it hasn't read.
+    private func checkIsLoaded() throws {
+        guard isLoaded else { throw StorageError(.unavailable, "the requests of earlier launches can't be read") }
     }
 
     /// Records that the handler is about to run.
@@ -196,10 +208,11 @@ extension RequestLedger {
 // MARK: - The store
 
 extension RequestLedger {
-    /// Reads the store. Call it before anything else, until it succeeds or you give up.
+    /// Reads the store. Call it before anything else, until it succeeds. Later calls return.
+    /// - Parameter body: receives the work of an earlier process, before any other request can be taken.
     /// - Throws: `StorageError`. The ledger is then empty.
-    func load() throws -> RestoredWork {
-        guard !isLoaded, let store else { return RestoredWork() }
+    func load(_ body: @Sendable (RestoredWork) -> Void) throws {
+        guard !isLoaded, let store else { return }
         do {
             if let bytes = try store.value(for: Self.floorsKey) {
                 let kept = try? JSONDecoder().decode([String: HybridTimestamp].self, from: Data(bytes))
@@ -217,7 +230,7 @@ extension RequestLedger {
             throw error
         }
         isLoaded = true
-        return resolveInterrupted()
+        body(resolveInterrupted())
     }
 
     private func restore(_ record: LedgerRecord, at position: UInt64) {

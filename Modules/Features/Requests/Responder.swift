@@ -52,7 +52,7 @@ final class Responder: Sendable {
     let sender: RequestSender
     let ledger: RequestLedger
     let state = Locked(State())
-    /// Resolved once the requests of an earlier process are in the queues.
+    /// Resolved once the requests of an earlier process are in the queues, or the store has failed through all retries.
     let isReady = AsyncValue<Bool>()
 
     init(_ connection: any SessionConnection, board: ProblemBoard) {
@@ -63,9 +63,12 @@ final class Responder: Sendable {
         ledger = RequestLedger(store: connection.store) { sender.wall }
     }
 
-    /// Resumes the requests of an earlier process. New requests wait until that is done.
+    /// Resumes the requests of an earlier process. New requests wait until that is done or has failed.
     func start() {
-        Task { await resume() }
+        Task {
+            await resume(Backoff(from: Self.storePauseMax * 2, to: Self.storePauseMax * 32))
+            isReady.resolve(true)
+        }
         connection.clock.wake(at: connection.clock.elapsed + Self.registrationGracePeriod) { [weak self] in
             self?.endRegistration(isLast: true)
         }
@@ -91,12 +94,30 @@ final class Responder: Sendable {
         registration?.resolve(true)
     }
 
-    private func resume() async {
-        let left = (try? await withStore { try await ledger.load() }) ?? .init()
-        for (key, request) in left.waiting { enqueue(Job(key: key, request: request)) }
-        isReady.resolve(true)
-        state.withLock { $0.restoredReplies = left.replies }
-        sendRestoredReplies()
+    /// - Parameter backoff: the pauses between further attempts. Requests of an earlier process run once the store can be
+    ///   read, even if no new request arrives.
+    private func resume(_ backoff: Backoff) async {
+        do {
+            try await restore()
+        } catch {
+            var backoff = backoff
+            connection.clock.wake(at: connection.clock.elapsed + backoff.next()) { [weak self, backoff] in
+                Task { [weak self] in await self?.resume(backoff) }
+            }
+        }
+    }
+
+    /// Reads the requests of an earlier process, unless that is done.
+    /// - Throws: the store's error. Then no request may be taken.
+    private func restore(isPatient: Bool = true) async throws {
+        guard await !ledger.isLoaded else { return }
+        try await withStore(isPatient: isPatient) {
+            try await ledger.load { [self] left in
+                for (key, request) in left.waiting { enqueue(Job(key: key, request: request)) }
+                state.withLock { $0.restoredReplies = left.replies }
+                sendRestoredReplies()
+            }
+        }
     }
 }
 
@@ -117,8 +138,9 @@ extension Responder {
         let job = Job(key: RequestKey(peerID: peerID, id: request.id), request: request)
         let isLive = request.method ?? .live == .live
         do {
+            try await restore(isPatient: !isLive)
             // A duplicate takes no space and is never late.
-            if await !ledger.knows(job.key) {
+            if try await !ledger.knows(job.key) {
                 guard hasRoom(job, isLive: isLive) else { return refuse(job, isLive: isLive) }
                 if isLate(request) { return refuseLate(job) }
             }
@@ -141,7 +163,7 @@ extension Responder {
             }
         } catch {
             // An earlier copy is being handled and answers for both.
-            if await ledger.knows(job.key) { return acknowledge(job) }
+            if (try? await ledger.knows(job.key)) == true { return acknowledge(job) }
             // A request that isn't recorded must not run, because it might run again.
             let error = ConnectionError.remoteError(description: "the request can't be recorded: \(error)")
             report(.deliveryFailed(requestType: request.type, error: error, willRetry: false))

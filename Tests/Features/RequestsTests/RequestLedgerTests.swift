@@ -13,6 +13,18 @@ import Testing
         RequestLedger(store: store) { [now] in now.withLock { $0 } }
     }
 
+    private func loaded(_ store: (any SessionStore)?) async throws -> RequestLedger {
+        let ledger = ledger(store)
+        _ = try await restored(ledger)
+        return ledger
+    }
+
+    private func restored(_ ledger: RequestLedger) async throws -> RequestLedger.RestoredWork {
+        let restored = Locked(RequestLedger.RestoredWork())
+        try await ledger.load { left in restored.withLock { $0 = left } }
+        return restored.withLock { $0 }
+    }
+
     private func request(_ number: UInt64, body: Data = Data()) -> RequestMessage {
         let bytes = withUnsafeBytes(of: (number.bigEndian, number.bigEndian)) { Array($0) }
         let id = UUID(uuid: bytes.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) })
@@ -38,7 +50,7 @@ import Testing
 
     @Test(arguments: [false, true]) func `A request goes through its steps once`(isKept: Bool) async throws {
         for store in [nil, MemoryStore()] {
-            let ledger = ledger(store)
+            let ledger = try await loaded(store)
             let request = request(1)
             #expect(name(try await ledger.take(request, as: key(request), isKept: isKept)) == "new")
             #expect(name(try await ledger.take(request, as: key(request), isKept: isKept)) == "under way")
@@ -55,28 +67,26 @@ import Testing
     /// The sender relies on the kept copy. The live copy may still wait for its handler when the process ends.
     @Test func `The stored copy of a live request survives the process`() async throws {
         let store = MemoryStore()
-        let first = ledger(store)
+        let first = try await loaded(store)
         let request = request(1)
         #expect(name(try await first.take(request, as: key(request), isKept: false)) == "new")
         #expect(name(try await first.take(request, as: key(request), isKept: true)) == "under way")
-        #expect(try await ledger(store).load().waiting.map(\.key) == [key(request)])
+        #expect(try await restored(ledger(store)).waiting.map(\.key) == [key(request)])
     }
 
     @Test func `A ledger continues below an earlier one's late writes`() async throws {
         let store = MemoryStore()
-        let (earlier, later) = (ledger(store), ledger(store))
-        _ = try await earlier.load()
-        _ = try await later.load()
+        let (earlier, later) = (try await loaded(store), try await loaded(store))
         let (first, second) = (request(1), request(2))
         _ = try await earlier.take(first, as: key(first), isKept: true)
         #expect(name(try await later.take(second, as: key(second), isKept: true)) == "new")
         try await later.begin(key(second))
-        #expect(try await ledger(store).load().waiting.map(\.key) == [key(first)])
+        #expect(try await restored(ledger(store)).waiting.map(\.key) == [key(first)])
     }
 
     @Test func `A bounded number of requests is remembered, and none runs twice`() async throws {
         let store = MemoryStore()
-        let ledger = ledger(store)
+        let ledger = try await loaded(store)
         let count = UInt64(RequestLedger.entriesMax * 2)
         for number in 1...count {
             let request = request(number)
@@ -86,7 +96,7 @@ import Testing
         }
         #expect(await ledger.count <= RequestLedger.entriesMax)
         for ledger in [ledger, self.ledger(store)] {
-            _ = try await ledger.load()
+            _ = try await restored(ledger)
             #expect(await ledger.count <= RequestLedger.entriesMax)
             var standings: Set<String> = []
             for number in 1...count {
@@ -142,7 +152,7 @@ import Testing
 
     @Test func `Stored bytes that aren't a record are skipped`() async throws {
         let store = MemoryStore()
-        let first = ledger(store)
+        let first = try await loaded(store)
         let request = request(1, body: Data([1, 2, 3]))
         _ = try await first.take(request, as: key(request), isKept: true)
         var batch = StoreBatch()
@@ -150,11 +160,11 @@ import Testing
         batch.set([7], for: RequestLedger.floorsKey)
         try store.commit(batch)
         let second = ledger(store)
-        let left = try await second.load()
+        let left = try await restored(second)
         #expect(left.waiting.map(\.request.body) == [Data([1, 2, 3])])
         try await second.begin(key(request))
         let third = ledger(store)
-        let cutOff = try await third.load()
+        let cutOff = try await restored(third)
         #expect(cutOff.waiting.isEmpty)
         #expect(cutOff.replies.map(\.reply.kind) == ["failure"])
     }

@@ -76,6 +76,69 @@ import Testing
         withExtendedLifetime(there) {}
     }
 
+    /// The store can't be read for longer than the responder waits at its launch.
+    @Test func `Requests of an earlier process run even if the store can't be read for long`() async throws {
+        let store = FailingStore()
+        let (world, here, there) = try await world(95, store)
+        try await world.finish { await here.requests.send(Log(line: 1), strategy: .queueOnly) }
+        await world.run { there.events.all.contains(.messageReceived(requestType: Log.requestType)) }
+        world.network.crash(watch)
+        store.fails = true
+        let done = Done()
+        let second = try world.device(watch, store: store)
+        second.requests.register(Log.self) {
+            done.note($0.line)
+            return VoidResponse()
+        }
+        await world.run(for: .seconds(10))
+        store.fails = false
+        await world.run(for: .seconds(10))
+        #expect(done.all == [1])
+        withExtendedLifetime(there) {}
+    }
+
+    /// The earlier process has handled the request, and its answer was lost. Another request of it waits.
+    @Test(arguments: [false, true])
+    func `A second copy doesn't run while the store can't be read`(comesEarly: Bool) async throws {
+        let store = FailingStore()
+        let (world, here, first) = try await world(96, store)
+        let done = Done()
+        first.requests.register(Add.self) {
+            done.note($0.left)
+            return $0.left + $0.right
+        }
+        world.network.partition(from: watch, to: phone)
+        let pending = Pending {
+            try await here.requests.send(Add(left: 2, right: 3), strategy: .liveOnly, retryPolicy: .patient)
+        }
+        await world.run { done.all == [2] }
+        try await world.finish { await here.requests.send(Log(line: 9), strategy: .queueOnly) }
+        await world.run { first.events.all.contains(.messageReceived(requestType: Log.requestType)) }
+        world.network.crash(watch)
+        store.fails = true
+        let second = try world.device(watch, store: store)
+        second.requests.register(Add.self) {
+            done.note($0.left)
+            return $0.left + $0.right
+        }
+        second.requests.register(Log.self) {
+            done.note($0.line)
+            return VoidResponse()
+        }
+        if comesEarly { world.network.heal() }
+        await world.run(for: .seconds(5))
+        store.fails = false
+        world.network.heal()
+        if comesEarly {
+            await #expect(throws: ConnectionError.self) { try await world.finish(pending) }
+        } else {
+            #expect(try await world.finish(pending) == 5)
+        }
+        await world.run(for: .seconds(10))
+        #expect(done.all == [2, 9])
+        withExtendedLifetime(first) {}
+    }
+
     @Test func `A store that keeps failing delays requests once, and each lost one is reported`() async throws {
         let store = FailingStore()
         let (world, here, there) = try await world(94, store)
