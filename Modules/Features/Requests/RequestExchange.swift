@@ -12,9 +12,9 @@ final class RequestExchange: Sendable {
     private let route: EnvelopeRoute?
     private let listeners = OwnedTasks()
 
-    private init(_ connection: any SessionConnection, _ coding: RequestCoding) {
-        let requester = Requester(connection)
-        let responder = Responder(connection, board: requester.board)
+    private init(_ connection: any SessionConnection, _ coding: RequestCoding, after earlier: Entry?) {
+        let responder = earlier?.responder ?? Responder(connection, ledger: earlier?.ledger)
+        let requester = Requester(connection, board: responder.board)
         self.requester = requester
         self.responder = responder
         self.coding = coding
@@ -23,6 +23,7 @@ final class RequestExchange: Sendable {
         do throws(ConnectionError) {
             route = try connection.route(featureID: RequestMessage.featureID) { await router.pass($0) }
             error = nil
+            requester.board.solve(.idInUse, of: RequestMessage.featureID)
         } catch {
             route = nil
             self.error = error
@@ -49,23 +50,30 @@ final class RequestExchange: Sendable {
 
     // MARK: One for each connection
 
-    private struct Weak {
+    private struct Entry {
+        weak var connection: (any SessionConnection)?
         weak var exchange: RequestExchange?
+        /// A responder outlives its exchange while its handlers run. The next exchange must continue it: another responder
+        /// would run the waiting requests too.
+        weak var responder: Responder?
+        /// Without a store, only the ledger knows which requests were handled. With one, the next ledger reads it.
+        let ledger: RequestLedger?
     }
 
-    /// An exchange retains its connection, so an identifier can't be reused while the exchange exists.
-    private static let all = Locked<[ObjectIdentifier: Weak]>([:])
+    private static let all = Locked<[ObjectIdentifier: Entry]>([:])
 
     /// Returns the connection's exchange, creating it if needed.
     /// - Parameter connection: the root connection, not a wrapper.
     static func on(_ connection: any SessionConnection, _ coding: RequestCoding) -> RequestExchange {
         let key = ObjectIdentifier(connection)
         return all.withLock { all in
+            // Another connection may have had this identifier.
+            all = all.filter { $0.value.connection != nil }
             if let present = all[key]?.exchange { return present }
-            let new = RequestExchange(connection, coding)
+            let new = RequestExchange(connection, coding, after: all[key])
             guard new.error == nil else { return new }
-            all = all.filter { $0.value.exchange != nil }
-            all[key] = Weak(exchange: new)
+            let ledger = connection.store == nil ? new.responder.ledger : nil
+            all[key] = Entry(connection: connection, exchange: new, responder: new.responder, ledger: ledger)
             return new
         }
     }

@@ -9,7 +9,7 @@ struct RequestSender: Sendable {
     static let overheadBytes = 192
 
     let connection: any SessionConnection
-    private let clock: SteadyClock
+    let clock: SteadyClock
 
     init(connection: any SessionConnection) {
         self.connection = connection

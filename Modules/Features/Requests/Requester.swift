@@ -19,14 +19,15 @@ final class Requester: Sendable {
     }
 
     let connection: any SessionConnection
-    let board = ProblemBoard()
+    let board: ProblemBoard
     let sender: RequestSender
     /// The number of requests that wait for a peer.
     let queueCounts = Topic<Int>(bufferLimit: 1, replaysLatest: true)
     private let state: Locked<State>
 
-    init(_ connection: any SessionConnection) {
+    init(_ connection: any SessionConnection, board: ProblemBoard = ProblemBoard()) {
         self.connection = connection
+        self.board = board
         sender = RequestSender(connection: connection)
         state = Locked(State(core: RequesterCore(localPeer: sender.transport.localPeer) { UUID() }))
         queueCounts.publish(0)

@@ -43,34 +43,49 @@ final class Responder: Sendable {
         /// Resolved when the app registers a handler, and when `registrationGracePeriod` ends. Requests without a
         /// handler wait for it. Nil after the grace period.
         var registration: AsyncValue<Bool>? = AsyncValue()
+        var registrationEnd = Duration.zero
+        /// True once the requests of an earlier process are being resumed.
+        var hasStarted = false
         /// True once the store has failed through all retries. Then no request waits for it until it works again.
         var isStoreLost = false
     }
 
     let connection: any SessionConnection
-    let board: ProblemBoard
+    let board = ProblemBoard()
     let sender: RequestSender
     let ledger: RequestLedger
     let state = Locked(State())
     /// Resolved once the requests of an earlier process are in the queues, or the store has failed through all retries.
     let isReady = AsyncValue<Bool>()
 
-    init(_ connection: any SessionConnection, board: ProblemBoard) {
+    /// - Parameter ledger: the ledger of an earlier responder on this connection; nil if there was none.
+    init(_ connection: any SessionConnection, ledger: RequestLedger?) {
         self.connection = connection
-        self.board = board
-        let sender = RequestSender(connection: connection)
-        self.sender = sender
-        ledger = RequestLedger(store: connection.store) { sender.wall }
+        sender = RequestSender(connection: connection)
+        // A ledger may live as long as its connection, so it doesn't retain it.
+        let clock = sender.clock
+        self.ledger = ledger ?? RequestLedger(store: connection.store) { clock.now.millisecondsSince1970 }
     }
 
-    /// Resumes the requests of an earlier process. New requests wait until that is done or has failed.
+    /// Begins to serve an exchange, whose app registers all handlers again. The first call resumes the requests of an
+    /// earlier process. New requests wait until that is done or has failed.
     func start() {
+        let end = connection.clock.elapsed + Self.registrationGracePeriod
+        let isFirst = state.withLock { state in
+            defer { state.hasStarted = true }
+            state.handlers = [:]
+            state.registrationEnd = end
+            state.registration = state.registration ?? AsyncValue()
+            return !state.hasStarted
+        }
+        connection.clock.wake(at: end) { [weak self] in
+            // A later exchange may have begun meanwhile.
+            if self?.state.withLock({ $0.registrationEnd }) == end { self?.endRegistration(isLast: true) }
+        }
+        guard isFirst else { return }
         Task {
             await resume(Backoff(from: Self.storePauseMax * 2, to: Self.storePauseMax * 32))
             isReady.resolve(true)
-        }
-        connection.clock.wake(at: connection.clock.elapsed + Self.registrationGracePeriod) { [weak self] in
-            self?.endRegistration(isLast: true)
         }
     }
 

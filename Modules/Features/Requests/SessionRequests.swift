@@ -18,7 +18,8 @@ public import MeshTransport
 /// All `SessionRequests` on one connection share their handlers, and the coders of the first one.
 ///
 /// Safe to use from any thread. The tasks that it starts don't keep it alive. When the last one on a connection is released,
-/// its waiting requests end with `cancelled`.
+/// its waiting requests end with `cancelled`. Received requests stay: the next one on the connection continues them, once it
+/// has registered its handlers.
 public final class SessionRequests: Sendable {
     private let exchange: RequestExchange
     private var requester: Requester { exchange.requester }
