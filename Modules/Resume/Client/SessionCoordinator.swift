@@ -117,9 +117,20 @@ public actor SessionCoordinator {
         return reception
     }
 
-    /// Acknowledges events up to a sequence, but none after a gap. Does nothing without `Acknowledgement.byApp`.
+    /// Acknowledges events up to a sequence, but none after a gap. Ignores a sequence that the present session hasn't
+    /// received. Does nothing without `Acknowledgement.byApp`.
+    ///
+    /// If your app may still process events of a session when another one begins, use `acknowledge(through:in:)`.
     public func acknowledge(through sequence: UInt64) async {
         core.acknowledge(through: sequence, time.elapsed())
+        await performDirectives()
+    }
+
+    /// Acknowledges events of one session up to a sequence, but none after a gap. Does nothing if another session has
+    /// begun meanwhile, or without `Acknowledgement.byApp`.
+    /// - Parameter sessionID: The session that the events came in, from `SessionState.live` or `currentSnapshot()`.
+    public func acknowledge(through sequence: UInt64, in sessionID: String) async {
+        core.acknowledge(through: sequence, in: sessionID, time.elapsed())
         await performDirectives()
     }
 

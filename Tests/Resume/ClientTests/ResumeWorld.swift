@@ -57,8 +57,8 @@ struct ResumeWorld {
         carryOut()
     }
 
-    mutating func acknowledge(_ sequence: UInt64) {
-        core.acknowledge(through: sequence, now)
+    mutating func acknowledge(_ sequence: UInt64, in sessionID: String? = nil) {
+        core.acknowledge(through: sequence, in: sessionID, now)
         carryOut()
     }
 

@@ -43,7 +43,7 @@ import Testing
         var world = ResumeWorld(.init(sequencing: .contiguous, acknowledgement: .byApp))
         world.begin(at: 5)
         world.push(6, 7)
-        world.acknowledge(100)
+        world.acknowledge(7)
         #expect(world.cursor == 7)
         world.push(8)
         world.close()
@@ -51,6 +51,28 @@ import Testing
         world.receive(.resumed(replayedCount: 1, currentSeq: 8))
         #expect(world.push(8, 9) == [.duplicate, .live])
         #expect(world.cursor == 7)
+    }
+
+    /// The app was still processing an event of the session before.
+    @Test(arguments: [SessionCoordinator.Sequencing.monotonic, .contiguous])
+    func `K2 a late acknowledgement of another session acknowledges nothing`(
+        sequencing: SessionCoordinator.Sequencing
+    ) {
+        var world = ResumeWorld(.init(sequencing: sequencing, acknowledgement: .byApp))
+        world.begin("x", at: 499)
+        world.push(500)
+        world.receive(.invalidSession(reason: "", resumable: false))
+        world.close()
+        world.begin("y", at: 0)
+        world.push(1, 2, 3, 4, 5)
+        world.acknowledge(500)
+        #expect(world.cursor == 0)
+        world.acknowledge(3, in: "x")
+        #expect(world.cursor == 0)
+        world.acknowledge(3, in: "y")
+        #expect(world.cursor == 3)
+        world.acknowledge(5)
+        #expect(world.cursor == 5)
     }
 
     @Test(arguments: [SessionCoordinator.Sequencing.monotonic, .contiguous])

@@ -8,9 +8,13 @@ extension ResumeCore {
         session.map { SessionSnapshot(sessionId: $0.id, lastSeq: $0.acknowledged) }
     }
 
-    /// Acknowledges events up to a sequence, but none beyond the floor.
-    package mutating func acknowledge(through sequence: UInt64, _ now: Duration) {
-        guard let session, isAcknowledgedByApp else { return }
+    /// Acknowledges events up to a sequence, but none beyond the floor. Ignores a sequence above all received events: the
+    /// app got it in another session.
+    /// - Parameter sessionID: nil for the present session.
+    package mutating func acknowledge(through sequence: UInt64, in sessionID: String? = nil, _ now: Duration) {
+        guard let session, isAcknowledgedByApp, sequence <= session.received.last,
+            sessionID == nil || sessionID == session.id
+        else { return }
         self.session?.acknowledged = max(session.acknowledged, min(sequence, session.received.floor))
         cursorMoved(now)
     }
