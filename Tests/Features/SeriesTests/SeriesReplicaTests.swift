@@ -211,6 +211,40 @@ import Testing
         }
     }
 
+    /// A lying member names series of this device that it never recorded.
+    @Test func `Series that a member gives back leave this device space to record`() throws {
+        let store = MemoryStore()
+        let columns = [SeriesColumn(name: "", kind: .integer)]
+        let id = SeriesID(peerID: "phone", incarnation: 7, name: "a", columns: columns.digest)
+        var table = SampleTable(columns: columns)
+        for number in 0..<UInt64(1024) {
+            table.append(
+                SampleRow(columns: columns, bits: [number &* 0x9e37_79b9_7f4a_7c15], presence: 1), at: Int64(number))
+        }
+        let bytes = SeriesBlock.bytes(of: table)
+        var phone = replica("phone", byteCountMax: 40_000)
+        func giveBack(_ number: Int) throws {
+            var message = SeriesMessage()
+            message.pieces = [
+                .init(id: id, columns: columns, first: UInt64(number * table.count), bytes: bytes)
+            ]
+            _ = try phone.receive(message.checked(), from: "watch", isMember: true)
+        }
+        // While the store can't be written, and then while it can.
+        for number in 0..<200 { try giveBack(number) }
+        let waiting = phone.summary(named: "a", by: nil).count
+        #expect(waiting <= UInt64(SeriesLimits.unwrittenMax + table.count))
+        try write(&phone, to: store)
+        for number in Int(waiting) / table.count..<400 {
+            try giveBack(number)
+            try write(&phone, to: store)
+        }
+        #expect(phone.refusedCount > 0)
+        try phone.record(1, in: Series("b"), at: 1)
+        try write(&phone, to: store)
+        try phone.record(2, in: Series("b"), at: 2)
+    }
+
     @Test(arguments: [false, true])
     func `A batch with an unknown outcome is committed once`(isDone: Bool) throws {
         let (store, wanted) = (MemoryStore(), MemoryStore())

@@ -561,9 +561,14 @@ extension SeriesReplica {
         _ message: SeriesMessage, from peerID: String, isMember: Bool
     ) throws -> SeriesResponse? {
         guard heldBy[peerID] != nil || heldBy.count < Self.peersMax else { return nil }
-        let hasBudget = self.hasBudget
-        for holding in message.holdings { note(holding, from: peerID, isMember: isMember, hasBudget: hasBudget) }
-        for piece in message.pieces { try receive(piece, from: peerID, isMember: isMember, hasBudget: hasBudget) }
+        let budget = self.budget
+        func hasBudget(_ id: SeriesID) -> Bool { id.peerID == self.peerID ? budget.own : budget.others }
+        for holding in message.holdings {
+            note(holding, from: peerID, isMember: isMember, hasBudget: hasBudget(holding.id))
+        }
+        for piece in message.pieces {
+            try receive(piece, from: peerID, isMember: isMember, hasBudget: hasBudget(piece.id))
+        }
         return response(to: message.requests, for: peerID)
     }
 
@@ -625,11 +630,16 @@ extension SeriesReplica {
         owesRepeatedAcknowledgement = true
     }
 
-    /// True while stored bytes and unwritten samples of others are below their limits.
-    private var hasBudget: Bool {
-        let foreign = streams.lazy.filter { $0.id.peerID != peerID }
-        let (bytes, unwritten) = foreign.reduce((0, 0)) { ($0.0 + $1.byteCount, $0.1 + $1.unwritten.count) }
-        return bytes < byteCountMax && unwritten < SeriesLimits.unwrittenMax
+    /// True while more samples may be kept: of others, and of this device's earlier launches, which members give back. A
+    /// member that lies may invent the latter, so they leave a quarter of the space to what this device records.
+    private var budget: (own: Bool, others: Bool) {
+        var (ownBytes, bytes, unwritten) = (0, 0, 0)
+        for stream in streams {
+            if stream.id.peerID == peerID { ownBytes += stream.byteCount } else { bytes += stream.byteCount }
+            if !isOwn(stream.id) { unwritten += stream.unwritten.count }
+        }
+        let isWritten = unwritten < SeriesLimits.unwrittenMax
+        return (ownBytes < byteCountMax / 4 * 3 && isWritten, bytes < byteCountMax && isWritten)
     }
 
     private func canAddSeries(_ id: SeriesID) -> Bool {
