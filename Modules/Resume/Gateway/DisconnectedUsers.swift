@@ -92,7 +92,8 @@ package struct DisconnectionLog: Sendable {
             self.place = place
             return .users(entries.compactMap { Disconnection($0.event) })
         } catch {
-            self.place = nil
+            // From here on at once: a user that returns after the loss may be disconnected before another answer comes.
+            located(page.standing, now)
             return .missed
         }
     }
@@ -107,6 +108,14 @@ package struct DisconnectionLog: Sendable {
 
     /// Reports that the buffer couldn't answer, so it is asked again.
     package mutating func failed() { place?.failed() }
+}
+
+extension ReplayPage {
+    fileprivate var standing: ReplayStanding {
+        switch self {
+        case .entries(_, let standing), .gone(let standing), .foreign(let standing): standing
+        }
+    }
 }
 
 /// A user that the app has disconnected, as sent to all gateways of a buffer.

@@ -171,6 +171,31 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         await world.settle(until: { late.observed?.state.total == 15 })
     }
 
+    @Test func `a false count of events holds a spectator's state only while its sender is in reach`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let liar = world.transport(tablet)
+        let opener = await start(["phone"], in: world)[0]
+        await opener.open()
+        await world.settle(until: { opener.session != nil })
+        try await liar.sendSnapshot(notice(nil, 1, incarnation: 9), mode: .latestSnapshot, to: nil)
+        await world.settle(until: { opener.invitation?.includes("tablet") == true })
+        let late = await start(["desktop"], in: world, isFirst: false)[0]
+        await world.settle(until: { late.part == .spectator })
+        let metadata = SessionSyncMetadata(
+            sessionID: try #require(opener.invitation?.sessionID), featureID: "counter", sourcePeerID: "tablet",
+            sequence: 1, causalTimestamp: world.now, payloadType: "counter.state", incarnation: 9)
+        try await liar.sendSnapshot(
+            AnySessionSyncSnapshot(
+                SessionSyncSnapshot(
+                    metadata: metadata, revision: 1, state: Counter(total: 99), peerSequenceVector: ["x": .max])),
+            mode: .latestSnapshot, to: nil)
+        await world.settle(until: { late.observed?.state.total == 99 })
+        world.network.crash(tablet)
+        await world.settle(until: { late.devices.contains { $0.peerID == "tablet" && !$0.isReachable } })
+        try opener.session?.submit(.add(7), at: world.now)
+        await world.settle(until: { late.observed?.state.total == 7 })
+    }
+
     @Test func `No device joins a session that has ended`() async throws {
         let world = VirtualWorld(seed: 1)
         let opener = await start(["phone"], in: world)[0]
@@ -407,7 +432,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
 
     /// - Parameter incarnation: the incarnation in the notice. The envelope has incarnation 9.
     private func notice(
-        _ invitation: SessionInvitation, _ revision: UInt64, incarnation: UInt32
+        _ invitation: SessionInvitation?, _ revision: UInt64, incarnation: UInt32
     ) throws -> AnySessionSyncSnapshot {
         let metadata = SessionSyncMetadata(
             sessionID: UUID(), featureID: "counter.lobby", sourcePeerID: "tablet", sequence: revision,

@@ -41,8 +41,8 @@ extension SessionLobby {
         guard let peerID else { return true }
         // An opener that is still alone takes the first device that appears.
         let isAlone = present.allDevices.count == 1
-        let isTrusted =
-            isAlone || present.includes(peerID) || transport.isOwn(peerID) || session?.memberIDs.contains(peerID) == true
+        let isInSession = present.includes(peerID) || session?.memberIDs.contains(peerID) == true
+        let isTrusted = isAlone || isInSession || transport.isOwn(peerID)
         // A group of more than two was named by its opener, so it is the same on all devices.
         let isSameGroup = present.members == heard.members || max(present.members.count, heard.members.count) <= 2
         let merged = Set(present.merged(with: heard).allDevices.map(\.peerID))

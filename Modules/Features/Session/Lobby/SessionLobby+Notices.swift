@@ -37,14 +37,15 @@ extension SessionLobby {
         }
     }
 
-    /// Shows a member's state. Between members, the state with the most events wins; of one member, the latest.
+    /// Shows a member's state. Between members in reach, the state with the most events wins; of one member, the latest.
     private func showState(of snapshot: AnySessionSyncSnapshot) {
         let peerID = snapshot.metadata.sourcePeerID
         let eventCount = snapshot.peerSequenceVector.values.reduce(UInt64(0)) { sum, count in
             let (next, overflows) = sum.addingReportingOverflow(count)
             return overflows ? .max : next
         }
-        if let observed {
+        // A false count has no effect once its sender has gone.
+        if let observed, reachable.contains(observed.peerID) {
             let isNext = observed.peerID == peerID && observed.revision < snapshot.revision
             guard isNext || observed.eventCount <= eventCount else { return }
         }
