@@ -273,6 +273,44 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         #expect(phone.invitation == stored)
     }
 
+    /// Opens a session on two devices. The second one fails to open it until `fails` is false.
+    private func startFailing(in world: VirtualWorld, _ fails: Locked<Bool>) async -> (CounterLobby, CounterLobby) {
+        let (first, second) = (world.transport(phone), world.transport(watch))
+        let opener = lobby(first, world.configuration(incarnation: 1))
+        let member = lobby(second, world.configuration(incarnation: 2)) {
+            if fails.withLock({ $0 }) { throw StorageError(.unavailable, "not now") }
+        }
+        for lobby in [opener, member] { await lobby.start() }
+        await world.settle(until: { [opener, member].allSatisfy { $0.devices.contains(where: \.isReachable) } })
+        await opener.open()
+        await world.settle(until: { member.invitation != nil && member.part == .spectator })
+        #expect(member.storeError != nil)
+        return (opener, member)
+    }
+
+    @Test func `A session that couldn't be opened is opened at the next start`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let fails = Locked(true)
+        let (opener, member) = await startFailing(in: world, fails)
+        fails.withLock { $0 = false }
+        await member.start()
+        #expect(member.part == .member)
+        await world.settle(until: { isOne([opener, member]) && member.session?.isMember == true })
+    }
+
+    @Test func `A session that couldn't be opened is opened after a pause`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let fails = Locked(true)
+        let (opener, member) = await startFailing(in: world, fails)
+        try opener.session?.submit(.add(3), at: world.now)
+        await world.settle(until: { member.observed?.state.total == 3 })
+        await world.run(.seconds(10))
+        #expect(member.part == .spectator && member.observed?.state.total == 3)
+        fails.withLock { $0 = false }
+        await world.settle(until: { isOne([opener, member]) && member.session?.isMember == true })
+        #expect(member.observed == nil && member.problems.isEmpty)
+    }
+
     @Test func `an invalid invitation isn't followed, and a notice of another incarnation is ignored`() async throws {
         let world = VirtualWorld(seed: 1)
         let lobby = await start(["phone"], in: world)[0]
@@ -466,12 +504,13 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
 
     private func lobby(
         _ transport: any SessionSyncTransport, membersMax: Int = 16, _ configuration: CounterConfiguration,
-        store: (any SessionStore)? = nil
+        store: (any SessionStore)? = nil, beforeOpening: @escaping @MainActor () throws -> Void = {}
     ) -> CounterLobby {
         CounterLobby(
             featureID: "counter", name: transport.localPeer.id, over: transport, store: store,
             membersMax: membersMax, configuration: configuration, isOver: \.isOver
         ) { sessionID, follow in
+            try beforeOpening()
             var configuration = configuration
             follow(&configuration)
             return try await CounterSession.open(

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBase
 import MeshEngine
 import MeshIdentity
 import MeshTransport
@@ -72,6 +73,16 @@ extension SessionLobby {
         }
     }
 
+    /// Tries again to open the followed session, if that has failed. The cause may have been a store that was unavailable
+    /// for a moment.
+    func retryOpening() {
+        guard part == .spectator, following == nil, invitation == followed,
+            invitation?.includes(transport.localPeer.id) == true
+        else { return }
+        followed = nil
+        followInvitation()
+    }
+
     private func isGreater(_ heard: SessionInvitation, than present: SessionInvitation) -> Bool {
         present < heard
     }
@@ -101,7 +112,8 @@ extension SessionLobby {
         if earlier != nil, earlier?.sessionID != invitation.sessionID, let session, !isOver(session.state) {
             onChange(.superseded)
         }
-        leave()
+        // A device that tries again to open a session goes on watching it.
+        if earlier != nil { leave() }
         if isIncluded {
             await join(invitation)
         } else {
@@ -126,6 +138,8 @@ extension SessionLobby {
                 }
             }
             self.session = session
+            observed = nil
+            openingBackoff.reset()
             board.solve(.storeFailed, of: featureID)
             onChange(invitation == openedHere ? .opened : .joined)
             session.start()
@@ -133,7 +147,19 @@ extension SessionLobby {
         } catch {
             fail(error, of: featureID)
             watch(invitation)
+            retryOpeningLater()
         }
+    }
+
+    private func retryOpeningLater() {
+        openingTimer.cancel()
+        openingTimer.hold([
+            Task { [weak self, wait = base.wait, pause = openingBackoff.next()] in
+                try? await wait(pause)
+                await self?.settled()
+                if !Task.isCancelled { self?.retryOpening() }
+            }
+        ])
     }
 
     /// Invites all devices of the session. Each member does so, because the one that invited a device may be gone. A

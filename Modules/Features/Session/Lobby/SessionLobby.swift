@@ -80,6 +80,9 @@ where
     /// number that was allowed then.
     @ObservationIgnored var refused: [String: (sessionID: UUID, limit: UInt32)] = [:]
     @ObservationIgnored var following: Task<Void, Never>?
+    /// The pauses between attempts to open a session.
+    @ObservationIgnored var openingBackoff = Backoff(from: .seconds(1), to: .seconds(300))
+    @ObservationIgnored let openingTimer = OwnedTasks()
     @ObservationIgnored var restoring: Task<Void, Never>?
     @ObservationIgnored let listeners = OwnedTasks()
     @ObservationIgnored var hasStarted = false
@@ -124,7 +127,8 @@ where
         transport.problems + board.problems + (session?.board.problems ?? [])
     }
 
-    /// Starts listening, starts the transport, and continues the session that the store has.
+    /// Starts listening, starts the transport, and continues the session that the store has. A later call opens a session
+    /// that couldn't be opened before; the lobby also tries that by itself, after growing pauses.
     public func start() async {
         hasStarted = true
         startTimer.cancel()
@@ -132,6 +136,7 @@ where
         listen()
         board.start(transport)
         await restore()
+        retryOpening()
         followInvitation()
         publish()
         await settled()
@@ -187,6 +192,7 @@ where
         listeners.cancel()
         startTimer.cancel()
         await settled()
+        openingTimer.cancel()
         try? await session?.close()
     }
 }
