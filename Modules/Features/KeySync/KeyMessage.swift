@@ -76,6 +76,15 @@ struct KeyMessage: Hashable, Sendable {
     /// In a request, a record also announces that the sender reads records in other messages.
     var record: Record?
 
+    /// Removes and returns the comparison of the receiver's prints, as a message without a nonce.
+    mutating func takeComparison() -> KeyMessage {
+        var comparison = KeyMessage(nonce: 0)
+        swap(&comparison.compared, &compared)
+        swap(&comparison.wantedPrints, &wantedPrints)
+        swap(&comparison.versions, &versions)
+        return comparison
+    }
+
     /// False if a peer that follows the protocol can't have sent the message.
     var isSound: Bool {
         let counts = [buckets.count, wants.count, versions.count, items.count, refused.count]

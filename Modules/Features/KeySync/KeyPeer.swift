@@ -81,7 +81,7 @@ struct KeyPeer: Hashable, Sendable {
     /// more confirmations.
     private(set) var report: [UInt64] = []
     var pieceMark: KeyMessage.PieceMark?
-    /// Refused versions to report to the peer, without duplicates. At most `KeyLimits.listMax` and
+    /// Refused versions to report to the peer, oldest first and without duplicates. At most `KeyLimits.listMax` and
     /// `KeyLimits.refusedBytesMax`. The peer learns of others when it offers them again.
     private(set) var refusals: [KeyMessage.Version] = []
     private var refused: Set<KeyMessage.Version> = []
@@ -122,7 +122,18 @@ struct KeyPeer: Hashable, Sendable {
         refusedBytes += bytes
     }
 
-    mutating func forgetRefusals() { (refusals, refused, refusedBytes) = ([], [], 0) }
+    /// Removes and returns the refusals that fit into a message, oldest first. Later messages take the others.
+    /// - Parameter isFirst: true if the message has nothing else. It then takes at least one refusal.
+    mutating func takeRefusals(from budget: inout KeyBudget, isFirst: Bool) -> [KeyMessage.Version] {
+        let fitting = refusals.prefix { budget.take($0) }.count
+        let taken = refusals.prefix(max(fitting, isFirst ? 1 : 0))
+        for name in taken {
+            refused.remove(name)
+            refusedBytes -= name.key.utf8.count + name.version.author.utf8.count
+        }
+        refusals.removeFirst(taken.count)
+        return Array(taken)
+    }
 
     /// Notes messages whose items are durable here. Beyond the bound, the oldest are forgotten.
     mutating func report(_ nonces: [UInt64]) { report = (report + nonces).suffix(2 * KeyLimits.unconfirmedMessagesMax) }

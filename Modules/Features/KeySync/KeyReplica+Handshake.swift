@@ -5,7 +5,7 @@ extension KeyReplica {
     func answer(_ digests: [UInt64], _ nonce: UInt64, to peer: inout KeyPeer) {
         let mine = digest().buckets
         let isDiffering = zip(mine, digests).map { $0 != $1 }
-        var prints = [[UInt64]](repeating: [], count: KeyLimits.bucketCount)
+        var places = [[Int]](repeating: [], count: KeyLimits.bucketCount)
         for place in table.records.indices where isShareable(place) {
             let bucket = table.records[place].bucket
             if !isDiffering[bucket] {
@@ -16,7 +16,7 @@ extension KeyReplica {
             // The peer may have lost its store or restored an older one.
             peer.unconfirm(place)
             if digests[bucket] != 0 {
-                prints[bucket].append(table.records[place].print)
+                places[bucket].append(place)
             } else {
                 peer.enqueue(place)
             }
@@ -25,14 +25,17 @@ extension KeyReplica {
         var answer = KeyMessage(nonce: 0)
         answer.answers = nonce
         answer.isAcknowledgement = !isDiffering.contains(true)
+        let printsMax = min(KeyLimits.listMax, configuration.messageBytes / KeyBudget.printBytes)
         for bucket in isDiffering.indices where isDiffering[bucket] && digests[bucket] != 0 {
             // Lists as many complete buckets as fit. The peer finds the others when it asks again.
-            guard answer.prints.count + prints[bucket].count <= KeyLimits.listMax || answer.buckets.isEmpty else {
+            guard answer.prints.count + places[bucket].count <= printsMax || answer.buckets.isEmpty else {
                 answer.isPartial = true
                 break
             }
             answer.buckets.append(bucket)
-            answer.prints += prints[bucket].sorted()
+            answer.prints += places[bucket].prefix(printsMax).map { table.records[$0].print }.sorted()
+            // If one bucket exceeds the message, the peer gets its other keys themselves.
+            for place in places[bucket].dropFirst(printsMax) { peer.enqueue(place) }
         }
         peer.answer = answer
     }
@@ -54,10 +57,12 @@ extension KeyReplica {
         let open = Set(theirs.map(KeyDigest.bucket(ofPrint:)))
         var answer = peer.answer ?? KeyMessage(nonce: 0)
         answer.compared = message.nonce
+        // The peer takes each print that isn't wanted for confirmed, so they are all listed. They fit, as the prints did.
         answer.wantedPrints = theirs.sorted()
+        var budget = KeyBudget(configuration.messageBytes, after: answer)
         for place in mine.sorted(by: { table.records[$0].name < table.records[$1].name }) {
             if open.contains(table.records[place].bucket), answer.versions.count < KeyLimits.listMax,
-                let version = table.records[place].version
+                let version = table.records[place].version, budget.take(version)
             {
                 answer.versions.append(version)
             } else {
@@ -98,7 +103,10 @@ extension KeyReplica {
         }
         guard !wants.isEmpty else { return }
         var answer = peer.answer ?? KeyMessage(nonce: 0)
-        answer.wants = wants
+        answer.wants = []
+        var budget = KeyBudget(configuration.messageBytes, after: answer)
+        // The peer states the versions of the others again when its retry asks.
+        answer.wants = Array(wants.prefix { budget.take(name: $0) })
         peer.answer = answer
     }
 }

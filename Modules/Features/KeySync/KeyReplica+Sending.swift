@@ -19,12 +19,21 @@ extension KeyReplica {
             return message
         }
         var message = peer.answer ?? KeyMessage(nonce: 0)
-        let sent = fill(&message, for: &peer)
-        (message.taken, message.refused, message.pieceMark) = (peer.report, peer.refusals, peer.pieceMark)
+        var budget = KeyBudget(configuration.messageBytes, after: message)
+        var comparison: KeyMessage?
+        if budget.bytes < 0, message.answers != nil, message.compared != nil {
+            // An answer and a comparison came up at once. The next message takes the comparison.
+            comparison = message.takeComparison()
+            budget = KeyBudget(configuration.messageBytes, after: message)
+        }
+        message.refused = peer.takeRefusals(from: &budget, isFirst: peer.answer == nil)
+        let sent = fill(&message, for: &peer, &budget)
+        // Confirms with the last refusals, as the peer takes what it hasn't seen refused for confirmed.
+        let taken = peer.refusals.isEmpty ? peer.report : []
+        (message.taken, message.pieceMark) = (taken, peer.pieceMark)
         guard message != KeyMessage(nonce: 0) else { return nil }
-        (peer.answer, peer.pieceMark) = (nil, nil)
-        peer.forgetReport()
-        peer.forgetRefusals()
+        (peer.answer, peer.pieceMark) = (comparison, nil)
+        if !taken.isEmpty { peer.forgetReport() }
         message.nonce = nextNonce()
         message.remaining = min(peer.dueCount - sent.count, KeyLimits.keysMax)
         if !sent.isEmpty { peer.send(sent, in: message.nonce) }
@@ -71,9 +80,11 @@ extension KeyReplica {
 
     /// Fills a message with due items, and with a piece of a large value.
     /// - Returns: the items, without the piece.
-    private func fill(_ message: inout KeyMessage, for peer: inout KeyPeer) -> [KeyPeer.Sent] {
+    private func fill(
+        _ message: inout KeyMessage, for peer: inout KeyPeer, _ budget: inout KeyBudget
+    ) -> [KeyPeer.Sent] {
         guard peer.unconfirmedMessages.count < KeyLimits.unconfirmedMessagesMax, peer.dueCount > 0 else { return [] }
-        var (room, sent) = (configuration.messageBytes, [KeyPeer.Sent]())
+        var sent: [KeyPeer.Sent] = []
         for place in peer.order(sort) {
             guard let entry = table.records[place].entry, refusal(table.records[place].rule) == nil,
                 !peer.isConfirmed(place)
@@ -82,10 +93,9 @@ extension KeyReplica {
                 continue
             }
             let item = KeyMessage.Item(key: table.records[place].name, entry: entry)
-            if item.byteCount > configuration.messageBytes {
-                addPiece(of: item, at: place, to: &message, for: &peer, &room)
-            } else if item.byteCount <= room, message.items.count < KeyLimits.listMax {
-                room -= item.byteCount
+            if item.byteCount + entry.version.author.utf8.count > configuration.messageBytes {
+                addPiece(of: item, at: place, to: &message, for: &peer, &budget)
+            } else if message.items.count < KeyLimits.listMax, budget.take(item) {
                 message.items.append(item)
                 sent.append(.init(place: place, version: entry.version))
             } else {
@@ -99,17 +109,17 @@ extension KeyReplica {
     /// piece only after the peer has confirmed this one, so that smaller values can be sent in between.
     private func addPiece(
         of item: KeyMessage.Item, at place: Int, to message: inout KeyMessage, for peer: inout KeyPeer,
-        _ room: inout Int
+        _ budget: inout KeyBudget
     ) {
         guard let bytes = item.entry.bytes, message.piece == nil else { return }
         let sent = KeyPeer.Sent(place: place, version: item.entry.version)
         let upload = peer.upload ?? KeyPeer.Upload(item: sent)
         guard upload.item == sent, !upload.isInFlight, upload.offset < bytes.count else { return }
-        let count = min(bytes.count - upload.offset, max(configuration.messageBytes / 4, 1), max(room, 1))
+        let count = min(bytes.count - upload.offset, max(configuration.messageBytes / 4, 1), budget.bytes)
+        guard count > 0, budget.take(count) else { return }
         let start = bytes.startIndex + upload.offset
         message.piece = .init(
             name: item.name, offset: upload.offset, total: bytes.count, bytes: Data(bytes[start..<start + count]))
-        room -= count
         peer.upload = upload
         peer.upload?.isInFlight = true
     }

@@ -93,7 +93,7 @@ enum KeyLimits {
     static let bucketCount = 256
     /// Maximum number of unconfirmed messages with items to one peer.
     static let unconfirmedMessagesMax = 8
-    /// Maximum number of bytes of names and authors of refused versions in one message. They fit into any message.
+    /// Maximum number of bytes of names and authors of refused versions that wait for messages to one peer.
     static let refusedBytesMax = 256 << 10
 
     /// Returns true if the bounds of a single key permit the value.

@@ -301,4 +301,73 @@ import Testing
         #expect(world.rules.keys.allSatisfy { world.replicas["phone"]?.status(of: $0) ?? .synced == .synced })
         #expect(last <= 40 * latency && messages < 200, "\(messages) messages, the last after \(last) s")
     }
+
+    // MARK: - Message sizes
+
+    /// A phone and a watch on a link with the payload limit of a watch.
+    private static func watchLink() -> KeyWorld {
+        var world = KeyWorld(messageBytes: 45_696)
+        world.linkBytesMax = 60_928
+        return world
+    }
+
+    /// Regression: a comparison with versions and items exceeded the limit, again at each retry.
+    @Test(arguments: [2000, 11_000])
+    func `Devices with many different keys exchange them in messages that the link takes`(count: Int) {
+        var world = Self.watchLink()
+        for id in ["phone", "watch"] {
+            for index in 0..<count {
+                let key = "settings.of.the.\(id).\(index)"
+                world.rules[key] = KeyRule()
+                world.replicas[id]?.setRule(KeyRule(), of: key)
+                _ = world.replicas[id]?.set(Data("x".utf8), key, at: HybridTimestamp(rawValue: UInt64(1 << 20 + index)))
+            }
+        }
+        for id in ["phone", "watch"] { world.meet(id) }
+        // The watch's request and its answer arrive before the phone sends again.
+        world.deliver(0)
+        let packets = world.packets
+        world.packets = []
+        for packet in packets { _ = world.replicas["phone"]?.receive(packet.message, from: "watch") }
+        world.post("phone")
+        world.settle()
+        #expect(Self.isEqual(world) && world.replicas["phone"]?.entries.count == 2 * count)
+        #expect(world.oversizedCount == 0)
+    }
+
+    @Test func `Refusals of many long names are reported in messages that the link takes`() {
+        var world = Self.watchLink()
+        world.meetAndSettle()
+        let keys = (0..<500).map { "\($0)" + String(repeating: "n", count: 297) }
+        for (index, key) in keys.enumerated() {
+            world.replicas["phone"]?.setRule(KeyRule(), of: key)
+            world.replicas["watch"]?.setRule(KeyRule(policy: .never), of: key)
+            let stamp = HybridTimestamp(rawValue: UInt64(1 << 21 + index))
+            _ = world.replicas["phone"]?.set(Data("x".utf8), key, at: stamp)
+        }
+        world.post("phone")
+        let packets = world.packets
+        world.packets = []
+        for packet in packets { _ = world.replicas["watch"]?.receive(packet.message, from: "phone") }
+        world.post("watch")
+        world.settle()
+        #expect(
+            keys.allSatisfy { world.replicas["phone"]?.status(of: $0) == .refused(reason: "a peer doesn't accept it") })
+        #expect(world.oversizedCount == 0)
+    }
+
+    /// A liar may choose the names of one bucket.
+    @Test func `A bucket whose prints exceed a message is exchanged as well`() {
+        var world = KeyWorld(messageBytes: 2000)
+        world.linkBytesMax = 2700
+        let keys = (0..<200_000).map { "k\($0)" }.filter { KeyDigest.bucket(of: $0) == 7 }.prefix(600)
+        for (index, key) in keys.enumerated() {
+            let id = index % 2 == 0 ? "phone" : "watch"
+            for id in ["phone", "watch"] { world.replicas[id]?.setRule(KeyRule(), of: key) }
+            _ = world.replicas[id]?.set(Data("x".utf8), key, at: HybridTimestamp(rawValue: UInt64(1 << 20 + index)))
+        }
+        world.meetAndSettle()
+        #expect(Self.isEqual(world) && world.replicas["phone"]?.entries.count == keys.count && keys.count == 600)
+        #expect(world.oversizedCount == 0)
+    }
 }

@@ -23,6 +23,10 @@ struct KeyWorld: Hashable {
     /// True if the link drops a message that equals the one before.
     var dropsIdentical = false
     var last: [String: KeyMessage] = [:]
+    /// Maximum number of bytes of a message. The link throws for a larger one.
+    var linkBytesMax = Int.max
+    /// The number of messages that were too large.
+    var oversizedCount = 0
 
     init(
         rules: [String: KeyRule] = [:], messageBytes: Int = 60_000,
@@ -75,6 +79,11 @@ struct KeyWorld: Hashable {
             while let message = replicas[id]?.nextMessage(to: other) {
                 if dropsIdentical, last[id] == message { continue }
                 last[id] = message
+                if linkBytesMax < .max, message.packed().count > linkBytesMax {
+                    oversizedCount += 1
+                    replicas[id]?.undoSend(of: message, to: other)
+                    break
+                }
                 packets.append(Packet(from: id, to: other, message: message))
             }
         }
