@@ -99,6 +99,9 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
         if error != nil || replica.errors.context != nil { replica.errors.context = error }
     }
 
+    /// True once the value is that of the store. True at once without a store. Observable.
+    package var isLoaded: Bool { replica.isLoaded || replica.errors.refusal != nil }
+
     /// Excludes a known peer of the transport that doesn't use shared states: nothing is sent to it, and `isSynced` ignores it.
     package func exclude(_ peer: SessionPeer) { replica.exclude(peer.id) }
 

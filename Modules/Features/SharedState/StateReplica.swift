@@ -60,7 +60,8 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     @ObservationIgnored var stored = StateVector()
     /// The newest stamp of this author in the store at launch.
     @ObservationIgnored var ownAtStart = HybridTimestamp.zero
-    @ObservationIgnored var isLoaded: Bool
+    /// True once the store was read, or can't be. Observable.
+    var isLoaded: Bool
     @ObservationIgnored var isStoreUsable: Bool
     @ObservationIgnored var changeCount: UInt64 = 0
     @ObservationIgnored var storedCount: UInt64 = 0

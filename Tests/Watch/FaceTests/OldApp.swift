@@ -9,6 +9,8 @@ final class OldApp: NSObject, WCSessionDelegate, @unchecked Sendable {
         var requests: [String] = []
         var responses: [UUID: String] = [:]
         var states: [String: Data] = [:]
+        /// Every value received for a state, in JSON, oldest first.
+        var received: [String: [String]] = [:]
         /// States that were set here since they were received.
         var isSetHere: Set<String> = []
         var files: [String] = []
@@ -125,6 +127,9 @@ final class OldApp: NSObject, WCSessionDelegate, @unchecked Sendable {
             for (key, value) in applicationContext where key.hasPrefix("WatchConnectivitySwift.") {
                 let name = String(key.dropFirst("WatchConnectivitySwift.".count))
                 seen.states[name] = value as? Data
+                if let bytes = value as? Data {
+                    seen.received[name, default: []].append(String(decoding: bytes, as: UTF8.self))
+                }
                 seen.isSetHere.remove(name)
             }
         }

@@ -94,6 +94,75 @@ struct UpgradeTests {
 }
 
 @MainActor
+@Suite("A store that is slow reverts no state", .serialized)
+struct StateStoreTests {
+    private func fleet() async throws -> (Fleet, TroubledStore) {
+        let store = TroubledStore()
+        let fleet = Fleet(remembers: true)
+        fleet.use(store, on: .phone)
+        try await fleet.begin()
+        try fleet.launchNew(.phone)
+        await fleet.run(for: .seconds(20))
+        return (fleet, store)
+    }
+
+    /// Regression: the phone wrote its initial value to the context before its state was read.
+    @Test(arguments: [Fleet.Side.phone, .watch])
+    func `an old counterpart never receives the initial value at a relaunch`(author: Fleet.Side) async throws {
+        let (fleet, store) = try await fleet()
+        try await fleet.set(5, on: author)
+        #expect(fleet.value(.phone) == 5 && fleet.value(.watch) == 5)
+        let before = fleet.old[.watch]?.seen.received["Counter"]?.count ?? 0
+        store.isHeld = true
+        try fleet.launchNew(.phone)
+        await fleet.run(for: .seconds(2))
+        store.isHeld = false
+        await fleet.run { fleet.value(.phone) == 5 }
+        await fleet.run(for: .seconds(20))
+        let received = fleet.old[.watch]?.seen.received["Counter"]?.dropFirst(before) ?? []
+        #expect(received.allSatisfy { $0 == #"{"count":5}"# }, "\(received)")
+        #expect(fleet.value(.phone) == 5 && fleet.value(.watch) == 5)
+    }
+
+    @Test func `a counterpart's change while the state is being read is applied`() async throws {
+        let (fleet, store) = try await fleet()
+        try await fleet.set(5, on: .phone)
+        store.isHeld = true
+        try fleet.launchNew(.phone)
+        await fleet.run(for: .seconds(2))
+        try await fleet.set(6, on: .watch)
+        store.isHeld = false
+        await fleet.run { fleet.value(.phone) == 6 }
+        await fleet.run(for: .seconds(20))
+        #expect(fleet.value(.phone) == 6 && fleet.value(.watch) == 6)
+    }
+}
+
+/// A store whose shared states can be read only while it isn't held.
+private final class TroubledStore: SessionStore {
+    private let base = MemoryStore()
+    private let held = Locked(false)
+
+    var isHeld: Bool {
+        get { held.withLock { $0 } }
+        set { held.withLock { $0 = newValue } }
+    }
+
+    var durability: StoreDurability { base.durability }
+    func commit(_ batch: StoreBatch) throws { try base.commit(batch) }
+    func value(for key: String) throws -> [UInt8]? {
+        // Bounded: with one thread for all tasks, the test itself can't go on meanwhile.
+        for _ in 0..<2000 where isHeld && key.hasPrefix("sessionmesh.state") { Thread.sleep(forTimeInterval: 0.001) }
+        return try base.value(for: key)
+    }
+    func catalog(prefix: String) throws -> StoreCatalog { try base.catalog(prefix: prefix) }
+    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+        try base.entries(of: journal, from: position, maxBytes: maxBytes)
+    }
+    func close() {}
+}
+
+@MainActor
 @Suite("An app rollback is detected")
 struct RollbackTests {
     @Test(arguments: [false, true], [false, true])
@@ -154,7 +223,7 @@ final class Fleet: PairBench {
     private(set) var old: [Side: OldApp] = [:]
     private(set) var connections: [Side: WatchConnection] = [:]
     private(set) var states: [Side: SharedState<Counter>] = [:]
-    private var stores: [Side: MemoryStore]?
+    private var stores: [Side: any SessionStore]?
     private let folders = try? TemporaryFolder()
 
     init(seed: UInt64 = 1, remembers: Bool) {
@@ -163,6 +232,8 @@ final class Fleet: PairBench {
     }
 
     private func device(_ side: Side) -> SimulatedDevice { side == .phone ? pair.phone : pair.watch }
+
+    func use(_ store: any SessionStore, on side: Side) { stores?[side] = store }
 
     /// Launches both apps with WatchConnectivitySwift 5.
     func begin() async throws {

@@ -23,6 +23,9 @@ final class SharedStateMirror {
         /// Returns the value in JSON; nil if the state has been released. Throws the encoder's errors.
         let value: @MainActor () throws -> Data?
         let isGone: @MainActor () -> Bool
+        /// Returns true once the state has its stored value. Before that it has the initial one, which must not be
+        /// written.
+        let isLoaded: @MainActor () -> Bool
         /// Reports why the value couldn't be written; nil once it could.
         let fail: @MainActor ((any Error)?) -> Void
         /// Returns true if the JSON equals the current value.
@@ -99,6 +102,7 @@ final class SharedStateMirror {
             adopt: { [weak state] values in state?.adopt(unversioned: values.compactMap(read)) },
             value: { [weak state] in try state.map { try encoder.encode($0.value) } },
             isGone: { [weak state] in state == nil },
+            isLoaded: { [weak state] in state?.isLoaded ?? true },
             fail: { [weak state] error in state?.noteContext(error) },
             isValue: { [weak state] bytes in
                 guard let state, let value = try? decoder.decode(State.self, from: bytes) else { return false }
@@ -140,10 +144,11 @@ final class SharedStateMirror {
 
     private func watch<State>(_ state: SharedState<State>, _ name: String) {
         withObservationTracking {
-            _ = state.value
+            _ = (state.value, state.isLoaded)
         } onChange: { [weak self, weak state] in
             Task { @MainActor in
                 guard let self, let state else { return }
+                self.begin(name)
                 self.publish(name)
                 self.watch(state, name)
             }
@@ -157,7 +162,7 @@ extension SharedStateMirror {
     private static func storeKey(_ name: String) -> String { "sessionmesh.reference/state/\(name)" }
 
     private func begin(_ name: String) {
-        guard port.isActive, !reconciled.contains(name), !loading.contains(name) else { return }
+        guard port.isActive, !reconciled.contains(name), !loading.contains(name), isLoaded(name) else { return }
         guard let store, keepsNotes, port.history(of: name).note == nil else { return reconcile(name, taken: nil) }
         loading.insert(name)
         let key = Self.storeKey(name)
@@ -168,9 +173,11 @@ extension SharedStateMirror {
         }
     }
 
+    private func isLoaded(_ name: String) -> Bool { entries[name]?.allSatisfy { $0.isLoaded() } ?? true }
+
     /// - Parameter taken: The value that an earlier version applied last.
     private func reconcile(_ name: String, taken: Data?) {
-        guard let entries = entries[name], reconciled.insert(name).inserted else { return }
+        guard let entries = entries[name], isLoaded(name), reconciled.insert(name).inserted else { return }
         var history = port.history(of: name)
         // The pending write may not be in the context yet.
         if let note = publishedNotes[name] { (history.own, history.note) = (published[name], note) }
@@ -202,7 +209,7 @@ extension SharedStateMirror {
 extension SharedStateMirror {
     private func publish(_ name: String) {
         entries[name]?.removeAll { $0.isGone() }
-        guard reconciled.contains(name), let entry = entries[name]?.last else { return }
+        guard reconciled.contains(name), isLoaded(name), let entry = entries[name]?.last else { return }
         do {
             let bytes = isEnabled ? try bytesToPublish(name, entry) : nil
             let note = keepsNotes ? StateNote(own: bytes, seen: seen[name]) : nil
