@@ -102,6 +102,9 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     /// True once the value is that of the store. True at once without a store. Observable.
     package var isLoaded: Bool { replica.isLoaded || replica.errors.refusal != nil }
 
+    /// True while a relaunch restores the value from the store. True without a store. Observable.
+    package var isStored: Bool { replica.isStored }
+
     /// Excludes a known peer of the transport that doesn't use shared states: nothing is sent to it, and `isSynced` ignores it.
     package func exclude(_ peer: SessionPeer) { replica.exclude(peer.id) }
 

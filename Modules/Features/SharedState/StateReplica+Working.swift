@@ -48,6 +48,7 @@ extension StateReplica {
         case (.save(_, _, let archive, let change), .success):
             (stored, storedCount) = (archive.register.vector, change)
             errors.storing = nil
+            showStored()
         case (.save, .failure(let error)):
             errors.storing = error
             shouldTryStore = false

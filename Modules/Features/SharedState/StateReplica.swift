@@ -18,6 +18,8 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     var conflicts: [SharedStateConflict] = []
     var pendingPeerIDs: [String] = []
     var isSynced = false
+    /// True while the store has every change; true without a store. Observable.
+    var isStored = true
     var errors = StateErrors() {
         didSet { if oldValue.first != nil || errors.first != nil { showErrors() } }
     }
@@ -302,6 +304,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     }
 
     func showProgress() {
+        showStored()
         let pending = Set(peers.filter { $0.value.lacks(register) }.keys).union(differingPeers).sorted()
         if pending != pendingPeerIDs { pendingPeerIDs = pending }
         let isSynced = pending.isEmpty && isLoaded && changesBeforeLoad.isEmpty && (register.isEmpty || !peers.isEmpty)
@@ -310,6 +313,13 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
             hasSynced = true
             firstSync.publish(true)
         }
+    }
+}
+
+extension StateReplica {
+    func showStored() {
+        let isStored = connection.store == nil || isLoaded && isStoreUsable && changeCount == storedCount
+        if isStored != self.isStored { self.isStored = isStored }
     }
 }
 

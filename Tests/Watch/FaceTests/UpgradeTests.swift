@@ -94,7 +94,7 @@ struct UpgradeTests {
 }
 
 @MainActor
-@Suite("A store that is slow reverts no state", .serialized)
+@Suite("A store that is slow or fails reverts no state", .serialized)
 struct StateStoreTests {
     private func fleet() async throws -> (Fleet, TroubledStore) {
         let store = TroubledStore()
@@ -136,28 +136,62 @@ struct StateStoreTests {
         await fleet.run(for: .seconds(20))
         #expect(fleet.value(.phone) == 6 && fleet.value(.watch) == 6)
     }
+
+    /// Regression: the phone noted the watch's value as seen, although its store didn't have it.
+    @Test func `a counterpart's change that couldn't be stored is kept through a relaunch`() async throws {
+        let (fleet, store) = try await fleet()
+        try await fleet.set(5, on: .watch)
+        #expect(fleet.value(.phone) == 5)
+        store.fails = true
+        try await fleet.set(6, on: .watch)
+        #expect(fleet.value(.phone) == 6)
+        fleet.kill(.phone)
+        store.fails = false
+        try fleet.launchNew(.phone)
+        await fleet.run(for: .seconds(60))
+        #expect(fleet.value(.phone) == 6 && fleet.value(.watch) == 6)
+        // Stored now, so the value counts as known.
+        try await fleet.set(7, on: .phone)
+        try fleet.launchNew(.phone)
+        await fleet.run(for: .seconds(20))
+        #expect(fleet.value(.phone) == 7 && fleet.value(.watch) == 7)
+    }
 }
 
-/// A store whose shared states can be read only while it isn't held.
+/// A store whose shared states can be read only while it isn't held, and that neither reads nor writes while it fails.
 private final class TroubledStore: SessionStore {
     private let base = MemoryStore()
-    private let held = Locked(false)
+    private let state = Locked((isHeld: false, fails: false))
 
     var isHeld: Bool {
-        get { held.withLock { $0 } }
-        set { held.withLock { $0 = newValue } }
+        get { state.withLock { $0.isHeld } }
+        set { state.withLock { $0.isHeld = newValue } }
+    }
+    var fails: Bool {
+        get { state.withLock { $0.fails } }
+        set { state.withLock { $0.fails = newValue } }
     }
 
+    private func check() throws { if fails { throw StorageError(.unavailable, "not now") } }
+
     var durability: StoreDurability { base.durability }
-    func commit(_ batch: StoreBatch) throws { try base.commit(batch) }
+    func commit(_ batch: StoreBatch) throws {
+        try check()
+        try base.commit(batch)
+    }
     func value(for key: String) throws -> [UInt8]? {
         // Bounded: with one thread for all tasks, the test itself can't go on meanwhile.
         for _ in 0..<2000 where isHeld && key.hasPrefix("sessionmesh.state") { Thread.sleep(forTimeInterval: 0.001) }
+        try check()
         return try base.value(for: key)
     }
-    func catalog(prefix: String) throws -> StoreCatalog { try base.catalog(prefix: prefix) }
+    func catalog(prefix: String) throws -> StoreCatalog {
+        try check()
+        return try base.catalog(prefix: prefix)
+    }
     func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
-        try base.entries(of: journal, from: position, maxBytes: maxBytes)
+        try check()
+        return try base.entries(of: journal, from: position, maxBytes: maxBytes)
     }
     func close() {}
 }

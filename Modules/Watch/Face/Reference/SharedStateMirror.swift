@@ -26,6 +26,7 @@ final class SharedStateMirror {
         /// Returns true once the state has its stored value. Before that it has the initial one, which must not be
         /// written.
         let isLoaded: @MainActor () -> Bool
+        let isStored: @MainActor () -> Bool
         /// Reports why the value couldn't be written; nil once it could.
         let fail: @MainActor ((any Error)?) -> Void
         /// Returns true if the JSON equals the current value.
@@ -103,6 +104,7 @@ final class SharedStateMirror {
             value: { [weak state] in try state.map { try encoder.encode($0.value) } },
             isGone: { [weak state] in state == nil },
             isLoaded: { [weak state] in state?.isLoaded ?? true },
+            isStored: { [weak state] in state?.isStored ?? true },
             fail: { [weak state] error in state?.noteContext(error) },
             isValue: { [weak state] bytes in
                 guard let state, let value = try? decoder.decode(State.self, from: bytes) else { return false }
@@ -144,7 +146,7 @@ final class SharedStateMirror {
 
     private func watch<State>(_ state: SharedState<State>, _ name: String) {
         withObservationTracking {
-            _ = (state.value, state.isLoaded)
+            _ = (state.value, state.isLoaded, state.isStored)
         } onChange: { [weak self, weak state] in
             Task { @MainActor in
                 guard let self, let state else { return }
@@ -212,7 +214,7 @@ extension SharedStateMirror {
         guard reconciled.contains(name), isLoaded(name), let entry = entries[name]?.last else { return }
         do {
             let bytes = isEnabled ? try bytesToPublish(name, entry) : nil
-            let note = keepsNotes ? StateNote(own: bytes, seen: seen[name]) : nil
+            let note = keepsNotes ? note(name, own: bytes) : nil
             let hasChanged = bytes != published[name] || note != publishedNotes[name]
             if hasChanged { try port.publish(state: bytes, note, typeName: name) }
             (published[name], publishedNotes[name]) = (bytes, note)
@@ -223,6 +225,13 @@ extension SharedStateMirror {
             entry.fail(ConnectionError(error: error))
             onRefusal(name, error)
         }
+    }
+
+    /// Returns the note about the present values. Returns the earlier one until the state's store has the value: after a
+    /// relaunch without it, a noted value would count as older than the stored one.
+    private func note(_ name: String, own bytes: Data?) -> StateNote? {
+        let isStored = entries[name]?.allSatisfy { $0.isStored() } ?? true
+        return isStored ? StateNote(own: bytes, seen: seen[name]) : publishedNotes[name]
     }
 
     /// Returns the bytes to write: the earlier ones if they still decode to the current value, to avoid a needless

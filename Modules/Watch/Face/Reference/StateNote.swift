@@ -4,9 +4,10 @@ import MeshWatchConnectivityTransport
 
 // Values of WatchConnectivitySwift 5 carry no time. To order two of them after a launch, this library writes a note
 // next to each state in the application context: hashes of the value written here last, and of the counterpart's value
-// known at that time. A value that doesn't match its note was written later. `StateHistory.reconciliation` uses this.
+// known at that time. A value that doesn't match its note was written later, or the state's store didn't have it yet.
+// `StateHistory.reconciliation` uses this.
 
-/// A note next to a state in the application context, about the values known when it was written.
+/// A note next to a state in the application context, about the values that the state's store had when it was written.
 struct StateNote: Hashable, Sendable {
     /// The hash of the JSON value that this app wrote last; nil if there was none.
     var own: UInt64?
