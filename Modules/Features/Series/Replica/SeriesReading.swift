@@ -24,8 +24,9 @@ package struct SeriesReading: Sendable {
 }
 
 extension SeriesStream {
-    /// Returns a complete block; nil if the store doesn't have it, for example because it isn't written yet.
+    /// Returns a complete block, written or not; nil if the store has lost it.
     func block(_ position: UInt64, from store: any SessionStore) throws -> [UInt8]? {
+        if let bytes = unwrittenBlocks[position] { return bytes }
         guard let entry = try store.entries(of: names.blocks, from: position, maxBytes: 1).first,
             entry.position == position
         else { return nil }

@@ -20,6 +20,9 @@ struct SeriesStream: Sendable {
     private(set) var spans: [Span] = []
     private var completeSummary: BlockSummary
     private var tailSummary: BlockSummary
+    /// Complete blocks that are in a batch that hasn't been confirmed, by position in the journal. Their samples are part
+    /// of `unwritten` too, except those that were stored as pieces.
+    private(set) var unwrittenBlocks: [UInt64: [UInt8]] = [:]
     /// Samples not known to be in the store. The first `batchedCount` are in a batch that hasn't been confirmed.
     private(set) var unwritten: SampleTable
     private var batchedCount = 0
@@ -32,10 +35,9 @@ struct SeriesStream: Sendable {
         let bytes: [UInt8]
     }
 
-    /// A complete block's size, and its earliest and latest time.
-    struct Span: Hashable, Sendable {
-        let earliest: Int64
-        let latest: Int64
+    /// A complete block's size and summary.
+    struct Span: Sendable {
+        let summary: BlockSummary
         let byteCount: Int
     }
 
@@ -138,6 +140,7 @@ struct SeriesStream: Sendable {
         let bytes = SeriesBlock.bytes(of: table)
         let summary = BlockSummary(table)
         batch.append(bytes, to: names.blocks, at: position)
+        unwrittenBlocks[position] = bytes
         let span = StoredSpan(byteCount: bytes.count, summary: summary)
         batch.append(try CompactCodec().encode(span), to: names.spans, at: position)
         if !tail.isEmpty { tailJournal.removeAll(in: &batch) }
@@ -159,7 +162,7 @@ struct SeriesStream: Sendable {
     }
 
     private mutating func add(_ span: StoredSpan) {
-        spans.append(Span(earliest: span.summary.earliest, latest: span.summary.latest, byteCount: span.byteCount))
+        spans.append(Span(summary: span.summary, byteCount: span.byteCount))
         completeSummary.add(span.summary)
     }
 
@@ -167,6 +170,7 @@ struct SeriesStream: Sendable {
     mutating func batchCommitted() {
         unwritten.removeFirst(batchedCount)
         batchedCount = 0
+        unwrittenBlocks = [:]
     }
 
     /// Drops complete blocks at the beginning.
@@ -176,6 +180,9 @@ struct SeriesStream: Sendable {
         byteCount -= spans.prefix(count).reduce(0) { $0 + $1.byteCount }
         spans.removeFirst(count)
         first += UInt64(count) * Self.blockSamples
+        unwrittenBlocks = unwrittenBlocks.filter { $0.key >= first / Self.blockSamples }
+        // Added anew in order, as after a relaunch, because the order decides the last bit of a sum.
+        completeSummary = spans.reduce(into: BlockSummary(columnCount: columns.count)) { $0.add($1.summary) }
         batch.truncate(names.blocks, below: first / Self.blockSamples)
         batch.truncate(names.spans, below: first / Self.blockSamples)
     }
@@ -221,8 +228,9 @@ struct SeriesStream: Sendable {
 
     /// Returns the journal positions of complete blocks that may have samples in a time span.
     func blocks(in times: ClosedRange<Int64>) -> [UInt64] {
-        spans.indices.filter { spans[$0].earliest <= times.upperBound && spans[$0].latest >= times.lowerBound }
-            .map { first / Self.blockSamples + UInt64($0) }
+        spans.indices.filter {
+            spans[$0].summary.earliest <= times.upperBound && spans[$0].summary.latest >= times.lowerBound
+        }.map { first / Self.blockSamples + UInt64($0) }
     }
 
     /// Returns the samples in memory: those of the incomplete block, and those that are in no batch yet.
