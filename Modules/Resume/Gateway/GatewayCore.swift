@@ -38,6 +38,8 @@ public struct GatewayCore: Sendable {
     private var sessions: [GatewaySessionID: Int] = [:]
     /// The connections of each stream, in the order in which they attached.
     private var audience: [String: [Int]] = [:]
+    /// The connections that wait for the range of each stream.
+    private var awaited: [String: Set<Int>] = [:]
     private var disconnected: DisconnectedUsers
     /// The addresses of connections whose token isn't accepted yet.
     private var addresses: [Int: String] = [:]
@@ -96,6 +98,7 @@ public struct GatewayCore: Sendable {
         addresses[key] = nil
         guard let connection = connections.removeValue(forKey: key) else { return }
         detach(key, connection.session, connection.stream)
+        move(key, from: connection.awaitedStream, to: nil)
     }
 
     /// Handles the timeouts that are due. Call it about once a second.
@@ -175,6 +178,7 @@ public struct GatewayCore: Sendable {
 
     /// Reports that an event was appended to the buffer.
     public mutating func noticed(_ notice: ReplayNotice, _ now: Duration) {
+        for key in awaited[notice.stream] ?? [] { connections[key]?.hasEarlyNotice = true }
         guard let keys = audience[notice.stream] else { return }
         var frame = SharedFrame(notice.entry)
         for key in keys {
@@ -198,7 +202,7 @@ extension GatewayCore {
     private mutating func with(_ key: Int, _ now: Duration, _ body: (inout GatewayConnection) -> Void) {
         // The connection is taken out of the dictionary while it changes, which avoids copying its contents.
         guard var connection = connections.removeValue(forKey: key) else { return }
-        let (session, stream) = (connection.session, connection.stream)
+        let (session, stream, awaited) = (connection.session, connection.stream, connection.awaitedStream)
         body(&connection)
         if case .admitting(let frame) = connection.phase {
             if let wait = admission.take(token: frame.token ?? "", from: addresses[key], now) {
@@ -210,6 +214,7 @@ extension GatewayCore {
         for directive in connection.takeDirectives() { directives.append((key, directive)) }
         watch(&connection, key)
         let (next, isClosed) = (connection.session, connection.isClosed)
+        move(key, from: awaited, to: connection.awaitedStream)
         if session != next { detach(key, session, stream) }
         if isClosed { addresses[key] = nil } else { connections[key] = connection }
         if let next, session != next { attach(key, next, connection.stream, now) }
@@ -226,6 +231,15 @@ extension GatewayCore {
         if let older = sessions[session], older != key { with(older, now) { $0.replaced() } }
         sessions[session] = key
         if let stream { audience[stream, default: []].append(key) }
+    }
+
+    /// Notes the stream whose range a connection waits for.
+    private mutating func move(_ key: Int, from former: String?, to stream: String?) {
+        guard former != stream else { return }
+        if let stream { awaited[stream, default: []].insert(key) }
+        guard let former else { return }
+        awaited[former]?.remove(key)
+        if awaited[former]?.isEmpty == true { awaited[former] = nil }
     }
 
     private mutating func detach(_ key: Int, _ session: GatewaySessionID?, _ stream: String?) {

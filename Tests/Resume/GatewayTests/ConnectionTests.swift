@@ -13,6 +13,8 @@ private struct Desk {
     var texts: [Int: [String]] = [:]
     var closed: [Int: CloseCode] = [:]
     var reads = 0
+    /// Called between the buffer's answer about a stream's range and its arrival.
+    var beforeLocated: (inout Desk) throws -> Void = { _ in }
 
     init(_ settings: GatewaySettings = .init(), limits: ReplayLimits = .init()) {
         core = GatewayCore(settings, admission: .unlimited, seed: 1)
@@ -57,7 +59,12 @@ private struct Desk {
             case .send(let bytes): texts[key, default: []].append(String(decoding: bytes, as: UTF8.self))
             case .close(let code, _): closed[key] = code
             case .authenticate(let token, _): core.authenticated(token == "bad" ? nil : token, on: key, now)
-            case .locate(let stream): core.located(buffer.standing(of: stream, now), on: key, now)
+            case .locate(let stream):
+                let standing = buffer.standing(of: stream, now)
+                let act = beforeLocated
+                beforeLocated = { _ in }
+                try? act(&self)
+                core.located(standing, on: key, now)
             case .read(let stream, let position, let limit):
                 reads += 1
                 core.read(buffer.page(of: stream, after: position, limit: limit, now), on: key, now)
@@ -99,6 +106,23 @@ private struct Desk {
                 #"{"op":0,"s":null,"t":"RESUMED","d":{"replayed":2,"seq":3}}"#, #"{"op":0,"s":2,"t":"E","d":{}}"#,
                 #"{"op":0,"s":3,"t":"E","d":{}}"#,
             ])
+    }
+
+    @Test func `An event whose notice overtakes the answer about the stream's range arrives at once`() throws {
+        var desk = Desk()
+        let id = desk.identify(1)
+        try desk.append(to: "u")
+        desk.open(2)
+        _ = desk.take(2)
+        desk.beforeLocated = { try $0.append(to: "u") }
+        desk.say(#"{"op":2,"d":{"token":"u"}}"#, on: 2)
+        #expect(desk.take(2).map { $0.contains(#""s":2,"t":"E""#) } == [false, true])
+        desk.beforeLocated = { try $0.append(to: "u") }
+        desk.resume(3, id, 2)
+        #expect(desk.take(3).map { $0.contains(#""s":3,"t":"E""#) } == [false, true])
+        let reads = desk.reads
+        _ = desk.identify(4)
+        #expect(desk.reads == reads, "without such a notice nothing is read")
     }
 
     @Test func `K22 replayed events carry their sequence, and a resume after a resume replays nothing`() throws {

@@ -27,7 +27,7 @@ extension GatewayConnection {
         if case .resume(_, let id, _) = frame, GatewaySessionID(id)?.isOf(stream) != true {
             return refuse("this user has no such session", now)
         }
-        phase = .locating(stream: stream, frame, ready)
+        (phase, hasEarlyNotice) = (.locating(stream: stream, frame, ready), false)
         direct(.locate(stream: stream))
     }
 
@@ -37,14 +37,20 @@ extension GatewayConnection {
             resume(session, stream, after: last, standing, now)
         } else {
             let session = GatewaySessionID(epoch: standing.epoch, stream: stream, nonce: random.next())
-            phase = .streaming(
-                GatewayReader(
-                    session: session,
-                    place: StreamPlace(
-                        stream: stream, sent: ReplayPosition(epoch: standing.epoch, sequence: standing.newest),
-                        newest: standing.newest, reportedAt: now)))
+            begin(session, stream, after: standing.newest, standing, now)
             send(.ready(session, newest: standing.newest, ready))
+            readOn(now)
         }
+    }
+
+    private mutating func begin(
+        _ session: GatewaySessionID, _ stream: String, after last: UInt64, _ standing: ReplayStanding, _ now: Duration
+    ) {
+        var place = StreamPlace(
+            stream: stream, sent: ReplayPosition(epoch: standing.epoch, sequence: last), newest: standing.newest,
+            reportedAt: now)
+        if hasEarlyNotice { place.requireCheck(now) }
+        phase = .streaming(GatewayReader(session: session, place: place))
     }
 
     private mutating func resume(
@@ -56,12 +62,7 @@ extension GatewayConnection {
         guard last >= standing.oldest - 1, count <= UInt64(max(0, settings.replayMax)) else {
             return refuse("too many events were missed", now)
         }
-        phase = .streaming(
-            GatewayReader(
-                session: session,
-                place: StreamPlace(
-                    stream: stream, sent: ReplayPosition(epoch: standing.epoch, sequence: last),
-                    newest: standing.newest, reportedAt: now)))
+        begin(session, stream, after: last, standing, now)
         send(.resumed(replayed: count, newest: standing.newest))
         readOn(now)
     }

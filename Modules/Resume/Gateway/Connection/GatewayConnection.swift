@@ -33,6 +33,8 @@ struct GatewayConnection: Sendable {
     var token: TokenLifetime?
     /// The time at which the core checks this connection next.
     var watchedUntil: Duration?
+    /// True if a notice of the stream has come while the buffer was asked for the stream's range. The answer may be older.
+    var hasEarlyNotice = false
 
     init(_ shared: SharedSettings, _ encoding: FrameEncoding = .json, seed: UInt64, _ now: Duration) {
         (self.shared, self.encoding) = (shared, encoding)
@@ -79,6 +81,10 @@ struct GatewayConnection: Sendable {
     }
     var stream: String? {
         if case .streaming(let reader) = phase { reader.place.stream } else { nil }
+    }
+    /// The stream whose range the buffer is being asked for.
+    var awaitedStream: String? {
+        if case .locating(let stream, _, _) = phase { stream } else { nil }
     }
     /// The stream of the user, once the app has accepted the token.
     var user: String? {
