@@ -7,9 +7,12 @@ import MeshIdentity
 struct EffectQueue<Event: Codable & Sendable> {
     /// A slice, because it drops its first elements without moving the rest.
     private(set) var due: ArraySlice<SessionConfirmedEvent<Event>> = []
-    /// The newest event IDs whose effects ran, so that an event confirmed again under another source doesn't run twice.
-    private var done: Set<UUID> = []
+    /// The newest event IDs whose effects ran, each with its history, so that an event confirmed again under another
+    /// source doesn't run twice.
+    private var done: [UUID: Int] = [:]
     private var doneOrder: ArraySlice<UUID> = []
+    /// The number of the present history. It rises when the session adopts another one.
+    private var history = 0
 
     static var doneMax: Int { 4096 }
 
@@ -20,12 +23,20 @@ struct EffectQueue<Event: Codable & Sendable> {
     mutating func finishNext() -> SessionConfirmedEvent<Event>? {
         guard let event = due.popFirst() else { return nil }
         let id = event.envelope.metadata.eventID
-        if done.insert(id).inserted { doneOrder.append(id) }
-        if doneOrder.count > Self.doneMax, let oldest = doneOrder.popFirst() { done.remove(oldest) }
+        if done.updateValue(history, forKey: id) == nil { doneOrder.append(id) }
+        if doneOrder.count > Self.doneMax, let oldest = doneOrder.popFirst() { done[oldest] = nil }
         return event
     }
 
-    func hasRun(_ event: SessionConfirmedEvent<Event>) -> Bool { done.contains(event.envelope.metadata.eventID) }
+    /// Returns true if the event's effect ran in an earlier history, or if it is a copy of an event whose effect ran. In
+    /// one history, two other events with one ID are two events: a member that lies may give its own another one's ID.
+    func hasRun(_ event: SessionConfirmedEvent<Event>) -> Bool {
+        guard let last = done[event.envelope.metadata.eventID] else { return false }
+        return last < history || event.outcome == .repeated
+    }
+
+    /// Notes that the confirmed events may be others from now on, and include earlier ones again.
+    mutating func beginHistory() { history += 1 }
 }
 
 /// Side effects: confirm, write, run, mark. When an effect runs, the store already has its event as confirmed.

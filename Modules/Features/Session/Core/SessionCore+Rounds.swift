@@ -243,6 +243,7 @@ extension SessionCore {
         self.engine = engine
         statistics.reincarnations += 1
         outgoing.events = []
+        effects.beginHistory()
         indexOwnEvents()
         directives.showsState = true
         exchangeNow()

@@ -54,6 +54,7 @@ extension SessionCore {
         // Timers in the copy may have started by another clock.
         steadySince = max(steadySince, moment.now, engine.firstUnusedMoment)
         note(checkpoint.control, from: metadata)
+        effects.beginHistory()
         indexOwnEvents()
         _ = engine.takeApplied()
         adoptedCopy = AdoptedCopy(metadata: metadata, revision: revision)
