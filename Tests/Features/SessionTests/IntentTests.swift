@@ -311,6 +311,18 @@ typealias TrainingService = SessionIntentService<
         #expect(intents.openCount(of: phone.peerID) == 0)
     }
 
+    @Test func `An ID names one intent, so its beginning and its answer belong to the same`() {
+        var intents = SessionIntents<Ask, Int>()
+        let (watch, liar) = (SessionSource(peerID: "watch"), SessionSource(peerID: "tablet"))
+        let asked = context("phone", 4)
+        let id = asked.metadata.eventID
+        intents.apply(.ask(Ask(), of: liar, lapsesAt: .distantFuture), context: context("tablet", 1, id: id))
+        intents.apply(.ask(Ask(), of: watch, lapsesAt: .distantFuture), context: asked)
+        #expect(intents.entries.map(\.designated) == [liar])
+        intents.apply(.begin(id: id), context: context("watch", 1))
+        #expect(intents[id]?.progress == .asked, "the watch runs no handler for it")
+    }
+
     @Test func `A peer has sixteen open intents, and a new one replaces the oldest settled one`() {
         var intents = SessionIntents<Ask, Int>()
         let watch = SessionSource(peerID: "watch")
@@ -327,10 +339,12 @@ typealias TrainingService = SessionIntentService<
         #expect(intents[second] == nil && intents[first] != nil && intents.openCount(of: "16") == 1)
     }
 
-    private func context(_ peerID: String, _ sequence: UInt64, incarnation: UInt32 = 0) -> SessionEventContext {
+    private func context(
+        _ peerID: String, _ sequence: UInt64, incarnation: UInt32 = 0, id: UUID? = nil
+    ) -> SessionEventContext {
         SessionEventContext(
             metadata: SessionSyncMetadata(
-                sessionID: sessionID, featureID: "training", sourcePeerID: peerID, sequence: sequence,
+                sessionID: sessionID, featureID: "training", sourcePeerID: peerID, eventID: id, sequence: sequence,
                 causalTimestamp: Date(timeIntervalSince1970: 0), payloadType: "training.event",
                 incarnation: incarnation))
     }

@@ -57,6 +57,7 @@
             #expect(keys.count == IdempotencyKeys.keysMax)
             #expect(try keys.begin("1", request: 0, count: 1, .zero) == [1])
             #expect(try keys.begin("0", request: 0, count: 1, .zero) == [nil])
+            for key in ["0", "1"] { keys.end(key, [nil]) }
             for number in 0..<2 * IdempotencyKeys.sequencesMax / PublishedEvent.batchMax {
                 _ = try keys.begin("batch \(number)", request: 0, count: PublishedEvent.batchMax, .zero)
                 keys.end("batch \(number)", [UInt64?](repeating: 1, count: PublishedEvent.batchMax))

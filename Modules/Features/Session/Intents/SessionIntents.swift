@@ -68,7 +68,10 @@ public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Senda
             owner = SessionSource(peerID: metadata.sourcePeerID, incarnation: metadata.incarnation)
             term = next
         case .ask(let intent, let designated, let lapsesAt):
-            guard lapsesAt.timeIntervalSince1970.isFinite, makeRoom(for: metadata.sourcePeerID) else { return nil }
+            // An ID names one intent, also if a member that lies borrows it.
+            guard lapsesAt.timeIntervalSince1970.isFinite, self[metadata.eventID] == nil,
+                makeRoom(for: metadata.sourcePeerID)
+            else { return nil }
             entries.append(
                 Entry(
                     id: metadata.eventID, intent: intent, asker: metadata.sourcePeerID, designated: designated,

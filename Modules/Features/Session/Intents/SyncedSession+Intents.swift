@@ -41,7 +41,7 @@ where
         defer { lapse.cancel() }
         for await _ in changes() {
             guard showsEverything else { continue }
-            if let answer = try answer(to: id) { return answer }
+            if let answer = try answer(to: id, of: owner) { return answer }
             if !isPresent(owner) { withdraw(id, .interrupted) }
         }
         if Task.isCancelled {
@@ -55,8 +55,9 @@ where
     private static var withdrawalDelay: Duration { .seconds(2) }
 
     /// Returns the answer, or nil while the intent is open.
-    private func answer(to id: UUID) throws -> State.Answer? {
-        guard let entry = state.intents[id] else { throw SessionIntentError.refused }
+    private func answer(to id: UUID, of owner: SessionSource) throws -> State.Answer? {
+        // Another device may have asked under this ID before, of a device that answers for it.
+        guard let entry = state.intents[id], entry.designated == owner else { throw SessionIntentError.refused }
         guard case .settled(let outcome) = entry.progress else { return nil }
         switch outcome {
         case .answered(let answer): return answer
