@@ -234,22 +234,6 @@ import Testing
         #expect(watch.summary(named: "a", by: nil).count == 2500)
     }
 
-    @Test func `A summary covers the samples that are held, before and after a relaunch`() throws {
-        let store = MemoryStore()
-        var watch = replica("watch")
-        for number in 0..<9000 {
-            try watch.record(Double(number) / 3, in: Series("a", keeping: .newest(1500)), at: Int64(number))
-            if number % 500 == 499 { try write(&watch, to: store) }
-        }
-        try write(&watch, to: store)
-        let summary = watch.summary(named: "a", by: nil)
-        var relaunched = replica("watch", launch: 2)
-        try relaunched.load(from: store)
-        #expect(relaunched.summary(named: "a", by: nil) == summary)
-        #expect(summary.count == watch.extents.reduce(0) { $0 + $1.next - $1.first })
-        #expect(summary.count < 3000)
-    }
-
     /// A lying member names series of this device that it never recorded.
     @Test func `Series that a member gives back leave this device space to record`() throws {
         let store = MemoryStore()

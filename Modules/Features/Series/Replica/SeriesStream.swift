@@ -35,9 +35,10 @@ struct SeriesStream: Sendable {
         let bytes: [UInt8]
     }
 
-    /// A complete block's size and summary.
-    struct Span: Sendable {
-        let summary: BlockSummary
+    /// A complete block's size, and its earliest and latest time.
+    struct Span: Hashable, Sendable {
+        let earliest: Int64
+        let latest: Int64
         let byteCount: Int
     }
 
@@ -162,7 +163,7 @@ struct SeriesStream: Sendable {
     }
 
     private mutating func add(_ span: StoredSpan) {
-        spans.append(Span(summary: span.summary, byteCount: span.byteCount))
+        spans.append(Span(earliest: span.summary.earliest, latest: span.summary.latest, byteCount: span.byteCount))
         completeSummary.add(span.summary)
     }
 
@@ -181,8 +182,6 @@ struct SeriesStream: Sendable {
         spans.removeFirst(count)
         first += UInt64(count) * Self.blockSamples
         unwrittenBlocks = unwrittenBlocks.filter { $0.key >= first / Self.blockSamples }
-        // Added anew in order, as after a relaunch, because the order decides the last bit of a sum.
-        completeSummary = spans.reduce(into: BlockSummary(columnCount: columns.count)) { $0.add($1.summary) }
         batch.truncate(names.blocks, below: first / Self.blockSamples)
         batch.truncate(names.spans, below: first / Self.blockSamples)
     }
@@ -228,9 +227,8 @@ struct SeriesStream: Sendable {
 
     /// Returns the journal positions of complete blocks that may have samples in a time span.
     func blocks(in times: ClosedRange<Int64>) -> [UInt64] {
-        spans.indices.filter {
-            spans[$0].summary.earliest <= times.upperBound && spans[$0].summary.latest >= times.lowerBound
-        }.map { first / Self.blockSamples + UInt64($0) }
+        spans.indices.filter { spans[$0].earliest <= times.upperBound && spans[$0].latest >= times.lowerBound }
+            .map { first / Self.blockSamples + UInt64($0) }
     }
 
     /// Returns the samples in memory: those of the incomplete block, and those that are in no batch yet.
