@@ -91,7 +91,8 @@
             Self.handshake.buildUpgradeResponse(
                 channel: context.channel, upgradeRequest: head, initialResponseHeaders: [:]
             ).assumeIsolated().whenComplete { [self] result in
-                do { try upgrade(head, with: result.get(), context) } catch { refuse(.badRequest, context) }
+                guard case .success(let headers) = result else { return refuse(.badRequest, context) }
+                do { try upgrade(head, with: headers, context) } catch { context.close(promise: nil) }
             }
         }
 
