@@ -329,12 +329,7 @@ extension DeliveryCore {
             let voided = peers[index].channels[channel].void(where: isUnwanted)
             guard !voided.isEmpty else { continue }
             gone += voided.map(\.entry)
-            if isForever, settings.isDurable {
-                directives.changes.append(
-                    .cancelled(
-                        peerID: peers[index].peer.id, peers[index].channels[channel].key,
-                        numbers: voided.map(\.number)))
-            }
+            if isForever { noteCancelled(voided.map(\.number), index, channel) }
             noteTruncation(index, channel)
         }
         guard !gone.isEmpty else { return [] }
@@ -343,6 +338,15 @@ extension DeliveryCore {
         directives.resumesWaiters = true
         markWritable(index)
         return gone
+    }
+
+    /// Records the cancelled messages that the store can't drop yet.
+    private mutating func noteCancelled(_ numbers: [UInt64], _ index: Int, _ channel: Int) {
+        let first = peers[index].earlierCount > 0 ? 0 : peers[index].channels[channel].entries.first
+        let left = numbers.filter { $0 >= first }
+        guard settings.isDurable, !left.isEmpty else { return }
+        directives.changes.append(
+            .cancelled(peerID: peers[index].peer.id, peers[index].channels[channel].key, numbers: left))
     }
 
     /// Lets the store drop the messages that the channel no longer offers. The store has one journal per peer and

@@ -36,8 +36,8 @@ extension SessionLobby {
         followInvitation()
     }
 
-    /// Returns true if a device may add others to the present session, and adds only. Every paired device hears of the
-    /// session, so it could write itself in, or write others out.
+    /// Returns true if an invitation only adds devices to the present session, and its sender may do that. Every paired
+    /// device hears the invitation, so any could send it back with itself in it, or without the members.
     private func mayAdd(_ heard: SessionInvitation, from peerID: String?, to present: SessionInvitation) -> Bool {
         guard let peerID else { return true }
         // An opener that is still alone takes the first device that appears.
