@@ -5,27 +5,19 @@ import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
 import MeshStorage
+import MeshTestSupport
 import MeshTransport
 import Testing
 
 /// Counts the bytes and the number of writes.
-private final class CountingStore: SessionStore {
+private final class CountingStore: StoreWrapper {
+    let wrapped: any SessionStore = MemoryStore()
     let written = Locked((bytes: 0, writes: 0))
-    private let store = MemoryStore()
-
-    var durability: StoreDurability { store.durability }
 
     func commit(_ batch: StoreBatch) throws {
-        try store.commit(batch)
+        try wrapped.commit(batch)
         written.withLock { $0 = ($0.bytes + batch.byteCount, $0.writes + 1) }
     }
-
-    func value(for key: String) throws -> [UInt8]? { try store.value(for: key) }
-    func catalog(prefix: String) throws -> StoreCatalog { try store.catalog(prefix: prefix) }
-    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
-        try store.entries(of: journal, from: position, maxBytes: maxBytes)
-    }
-    func close() { store.close() }
 }
 
 /// Side effects: one for each event, when its place is final.

@@ -242,3 +242,23 @@ extension WrappingTransport {
         for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
     }
 }
+
+/// A store whose writes block a thread of their own: for a moment, or while they are held.
+final class HeldStore: StoreWrapper {
+    let wrapped: any SessionStore = MemoryStore()
+    let isSlow = Locked(false)
+    let holds = Locked(false)
+    /// True while a write is held.
+    let isHeld = Locked(false)
+
+    var durability: StoreDurability { .process }
+
+    func commit(_ batch: StoreBatch) throws {
+        if isSlow.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.01) }
+        while holds.withLock({ $0 }) {
+            isHeld.withLock { $0 = true }
+            Thread.sleep(forTimeInterval: 0.001)
+        }
+        try wrapped.commit(batch)
+    }
+}

@@ -110,30 +110,3 @@ import Testing
         #expect(try await opening.value.state.amounts == [1])
     }
 }
-
-/// A store whose writes block a thread of their own: for a moment, or while they are held.
-final class HeldStore: SessionStore {
-    let isSlow = Locked(false)
-    let holds = Locked(false)
-    /// True while a write is held.
-    let isHeld = Locked(false)
-    private let memory = MemoryStore()
-
-    var durability: StoreDurability { .process }
-
-    func commit(_ batch: StoreBatch) throws {
-        if isSlow.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.01) }
-        while holds.withLock({ $0 }) {
-            isHeld.withLock { $0 = true }
-            Thread.sleep(forTimeInterval: 0.001)
-        }
-        try memory.commit(batch)
-    }
-
-    func value(for key: String) throws -> [UInt8]? { try memory.value(for: key) }
-    func catalog(prefix: String) throws -> StoreCatalog { try memory.catalog(prefix: prefix) }
-    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
-        try memory.entries(of: journal, from: position, maxBytes: maxBytes)
-    }
-    func close() {}
-}

@@ -308,8 +308,8 @@ import Testing
 }
 
 /// An in-memory store that refuses to write while `fails` is true.
-final class FailingStore: SessionStore {
-    private let base = MemoryStore()
+final class FailingStore: StoreWrapper {
+    let wrapped: any SessionStore = MemoryStore()
     private let isFailing = Locked(false)
 
     var fails: Bool {
@@ -317,17 +317,10 @@ final class FailingStore: SessionStore {
         set { isFailing.withLock { $0 = newValue } }
     }
 
-    var durability: StoreDurability { .memory }
     func commit(_ batch: StoreBatch) throws {
         if fails { throw StorageError(.full, "no room") }
-        try base.commit(batch)
+        try wrapped.commit(batch)
     }
-    func value(for key: String) throws -> [UInt8]? { try base.value(for: key) }
-    func catalog(prefix: String) throws -> StoreCatalog { try base.catalog(prefix: prefix) }
-    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
-        try base.entries(of: journal, from: position, maxBytes: maxBytes)
-    }
-    func close() {}
 }
 
 /// A store whose writes wait while `isSlow` is true.

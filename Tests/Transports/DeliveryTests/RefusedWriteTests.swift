@@ -221,14 +221,14 @@ private func isSent(_ sequence: UInt64, feature: String, by sender: LinkTranspor
 }
 
 /// A store with a thread of its own that refuses some writes.
-private final class FlakyStore: SessionStore {
+private final class FlakyStore: StoreWrapper {
     private struct State {
         var random: SplitMix64
         var rate = 0.3
         var refusals = 0
     }
 
-    private let base = MemoryStore()
+    let wrapped: any SessionStore = MemoryStore()
     private let state: Locked<State>
 
     init(seed: UInt64) { state = Locked(State(random: SplitMix64(seed: seed))) }
@@ -247,12 +247,6 @@ private final class FlakyStore: SessionStore {
             return isRefused
         }
         if isRefused { throw StorageError(.full, "no room") }
-        try base.commit(batch)
+        try wrapped.commit(batch)
     }
-    func value(for key: String) throws -> [UInt8]? { try base.value(for: key) }
-    func catalog(prefix: String) throws -> StoreCatalog { try base.catalog(prefix: prefix) }
-    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
-        try base.entries(of: journal, from: position, maxBytes: maxBytes)
-    }
-    func close() {}
 }

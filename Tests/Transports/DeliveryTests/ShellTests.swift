@@ -1,6 +1,7 @@
 import MeshBase
 import MeshIdentity
 import MeshStorage
+import MeshTestSupport
 import MeshTesting
 import MeshTransport
 import MeshWire
@@ -175,8 +176,8 @@ import Testing
 }
 
 /// An in-memory store that runs a hook during its first commit.
-private final class BusyStore: SessionStore {
-    private let base = MemoryStore()
+private final class BusyStore: StoreWrapper {
+    let wrapped: any SessionStore = MemoryStore()
     private let hook = Locked<(@Sendable () throws -> Void)?>(nil)
 
     var duringCommit: (@Sendable () throws -> Void)? {
@@ -184,19 +185,10 @@ private final class BusyStore: SessionStore {
         set { hook.withLock { $0 = newValue } }
     }
 
-    var durability: StoreDurability { .memory }
-
     func commit(_ batch: StoreBatch) throws {
         try hook.withLock { $0.take() }?()
-        try base.commit(batch)
+        try wrapped.commit(batch)
     }
-
-    func value(for key: String) throws -> [UInt8]? { try base.value(for: key) }
-    func catalog(prefix: String) throws -> StoreCatalog { try base.catalog(prefix: prefix) }
-    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
-        try base.entries(of: journal, from: position, maxBytes: maxBytes)
-    }
-    func close() {}
 }
 
 /// Replaces its connection while the first packet is being sent. Then it refuses that packet, or is full for the second.
